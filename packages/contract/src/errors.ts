@@ -1,0 +1,153 @@
+/**
+ * Every error that crosses the wire. A code is stable for ever; title, detail and hint may improve.
+ * docs/reference/errors.md is generated from this table, and a test compares both ways.
+ */
+export interface CatalogueEntry {
+  readonly status: number
+  /** What is wrong, for people, the same for every occurrence. */
+  readonly title: string
+  /** What to do about it. */
+  readonly hint: string
+}
+
+export const errorCatalogue = {
+  malformed_request: {
+    status: 400,
+    title: 'The request is not valid HTTP',
+    hint: 'Check the request line, the headers and that Content-Length is the length of the body.',
+  },
+  malformed_json: {
+    status: 400,
+    title: 'The body is not valid JSON',
+    hint: 'Send one JSON value, UTF-8 encoded, without comments or trailing commas.',
+  },
+  route_not_found: {
+    status: 404,
+    title: 'There is no such route',
+    hint: 'See GET /api/v1/openapi.json for every route of this server.',
+  },
+  job_not_found: {
+    status: 404,
+    title: 'There is no such job',
+    hint: 'List the jobs with GET /api/v1/jobs. A deleted or collected job still answers under /runs.',
+  },
+  request_timeout: {
+    status: 408,
+    title: 'The request did not arrive in time',
+    hint: 'Send headers and body without pauses. Nothing was done: repeat the call on a new connection.',
+  },
+  job_name_taken: {
+    status: 409,
+    title: 'A live job has this name already',
+    hint: 'Choose another name, or delete the job that has it.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    hint: 'Keep the payload small and pass a reference to large data. CARILLON_MAX_BODY_BYTES is the limit.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'The body has a media type that is not understood',
+    hint: 'Send Content-Type: application/json.',
+  },
+  validation_failed: {
+    status: 422,
+    title: 'A field has a value that is not accepted',
+    hint: 'Each entry of `errors` names a field by JSON pointer and says what is expected there.',
+  },
+  unknown_field: {
+    status: 422,
+    title: 'A field is not known',
+    hint: 'Fields are never ignored silently: correct the name or remove it.',
+  },
+  invalid_schedule: {
+    status: 422,
+    title: 'The schedule cannot be read',
+    hint: 'Give a cron expression ("0 9 * * 1"), an interval ("@every 5m") or an instant ("2026-12-01T09:00:00Z").',
+  },
+  schedule_never_fires: {
+    status: 422,
+    title: 'The schedule names no instant at all',
+    hint: 'Check the day against the month: February has no 30th.',
+  },
+  schedule_too_frequent: {
+    status: 422,
+    title: 'The schedule fires more often than is allowed',
+    hint: 'Lengthen the interval, or lower CARILLON_MIN_INTERVAL_SECONDS on the server.',
+  },
+  schedule_in_past: {
+    status: 422,
+    title: 'The instant has passed, longer ago than the grace allows',
+    hint: 'Give a later instant, or a larger misfire_grace_seconds to run it late.',
+  },
+  invalid_timezone: {
+    status: 422,
+    title: 'The time zone is not known',
+    hint: 'Use an IANA name such as "Europe/Madrid" or "UTC".',
+  },
+  invalid_template: {
+    status: 422,
+    title: 'The idempotency key template cannot be used',
+    hint: 'Variables: {{job_id}} {{scheduled_at_unix}} {{date}} {{week}} {{month}} {{year}} {{hour}}.',
+  },
+  invalid_target: {
+    status: 422,
+    title: 'The target cannot be used',
+    hint: 'See the target schemas in GET /api/v1/openapi.json. CARILLON_ALLOWED_NETWORKS opens private addresses.',
+  },
+  invalid_cursor: {
+    status: 422,
+    title: 'The cursor is not one that this server gave',
+    hint: 'Pass next_cursor of the previous page unchanged, with the same filters.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'The request line and headers are too large',
+    hint: 'Send fewer or shorter headers and a shorter URL: 16 KiB together is the limit.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'The server failed to answer',
+    hint: 'The log line with this request_id has the cause. Repeating the call is safe for reads.',
+  },
+  database_unavailable: {
+    status: 503,
+    title: 'The database does not answer',
+    hint: 'Nothing was acknowledged. Repeat the call; GET /readyz tells when the server is ready again.',
+  },
+} as const satisfies Record<string, CatalogueEntry>
+
+export type ErrorCode = keyof typeof errorCatalogue
+
+/** One field at fault. `pointer` is a JSON pointer into the body, or `query:name` / `path:name`. */
+export interface FieldProblem {
+  pointer: string
+  message: string
+  hint?: string
+}
+
+export interface CarillonErrorOptions {
+  detail?: string
+  hint?: string
+  errors?: FieldProblem[]
+  cause?: unknown
+}
+
+/** An error of the catalogue, thrown anywhere inside and mapped to problem+json at the edge. */
+export class CarillonError extends Error {
+  override readonly name = 'CarillonError'
+  readonly code: ErrorCode
+  readonly status: number
+  readonly hint: string
+  readonly errors: readonly FieldProblem[]
+
+  constructor(code: ErrorCode, options: CarillonErrorOptions = {}) {
+    const entry = errorCatalogue[code]
+    super(options.detail ?? entry.title, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.status = entry.status
+    this.hint = options.hint ?? entry.hint
+    this.errors = options.errors ?? []
+  }
+}

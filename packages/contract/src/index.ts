@@ -1,0 +1,5 @@
+export * from './errors.js'
+export * from './job.js'
+export * from './limits.js'
+export * from './problem.js'
+export * from './run.js'

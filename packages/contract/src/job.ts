@@ -1,0 +1,151 @@
+import { type Static, Type } from 'typebox'
+import { limits } from './limits.js'
+import { stringEnum } from './string-enum.js'
+
+const text = (max: number, description: string) => Type.String({ minLength: 1, maxLength: max, description })
+
+/** RFC 9110: a name is a token; a value has no line break, which would begin a header of its own. */
+const headerName = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+const headerText = '^[\\t\\x20-\\x7e\\x80-\\xff]*$'
+
+export const HttpTarget = Type.Object(
+  {
+    type: Type.Literal('http'),
+    url: text(limits.url, 'Absolute http or https URL'),
+    method: Type.Optional(stringEnum(['POST', 'PUT', 'PATCH', 'GET', 'DELETE'], { default: 'POST' })),
+    headers: Type.Optional(
+      Type.Unsafe<Record<string, string>>({
+        type: 'object',
+        description: 'Sent with every delivery. Carillon-* and Idempotency-Key are set by Carillon.',
+        maxProperties: limits.headers,
+        propertyNames: { type: 'string', pattern: headerName, description: 'a token, as HTTP defines it' },
+        additionalProperties: {
+          type: 'string',
+          maxLength: limits.headerValue,
+          pattern: headerText,
+          description: 'printable characters in one line',
+        },
+      }),
+    ),
+  },
+  { $id: 'HttpTarget', additionalProperties: false },
+)
+export type HttpTarget = Static<typeof HttpTarget>
+
+export const TaskTarget = Type.Object(
+  { type: Type.Literal('task'), task: text(limits.name, 'Name of a task that a worker has loaded') },
+  { $id: 'TaskTarget', additionalProperties: false },
+)
+export type TaskTarget = Static<typeof TaskTarget>
+
+export type Target = HttpTarget | TaskTarget
+/** `type` says which one is meant, so that a mistake is reported against that one and not against all. */
+export const Target = Type.Unsafe<Target>({
+  $id: 'Target',
+  type: 'object',
+  oneOf: [HttpTarget, TaskTarget],
+  discriminator: { propertyName: 'type' },
+})
+
+export const missedWindows = ['SKIP', 'RUN_ONCE', 'RUN_ALL'] as const
+export type MissedWindow = (typeof missedWindows)[number]
+export const retryBackoffs = ['fixed', 'linear', 'exponential'] as const
+export type RetryBackoff = (typeof retryBackoffs)[number]
+
+/** What a person sends to register a job. */
+export const JobInput = Type.Object(
+  {
+    name: text(limits.name, 'Unique among the live jobs of a tenant'),
+    schedule: text(limits.schedule, 'Cron ("0 9 * * 1"), interval ("@every 5m") or instant (ISO-8601)'),
+    timezone: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, default: 'UTC', description: 'IANA name' }),
+    ),
+    target: Type.Optional(Target),
+    payload: Type.Optional(Type.Unknown({ description: 'Any JSON value, given to the target' })),
+    idempotency_key_template: Type.Optional(
+      text(limits.template, 'Default {{job_id}}:{{scheduled_at_unix}}'),
+    ),
+    max_retries: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.retries, default: 3 })),
+    retry_backoff: Type.Optional(stringEnum(retryBackoffs, { default: 'exponential' })),
+    missed_window: Type.Optional(
+      stringEnum(missedWindows, {
+        default: 'RUN_ONCE',
+        description: 'What becomes of ticks missed during an outage',
+      }),
+    ),
+    max_missed: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: limits.missed, default: 10, description: 'Cap of RUN_ALL' }),
+    ),
+    misfire_grace_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: limits.graceSeconds,
+        description: 'A tick missed longer ago is not run. Default 3600 for RUN_ALL and one-offs',
+      }),
+    ),
+    timeout_seconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: limits.timeoutSeconds, default: 300 }),
+    ),
+  },
+  { $id: 'JobInput', additionalProperties: false },
+)
+export type JobInput = Static<typeof JobInput>
+
+/** A job's definition with every default filled in: what is stored, versioned and run. */
+export interface JobDefinition {
+  name: string
+  schedule: string
+  timezone: string
+  /** The instant that intervals are counted from: when the job was registered. */
+  anchor: number
+  target: Target
+  payload: unknown
+  idempotency_key_template: string
+  max_retries: number
+  retry_backoff: RetryBackoff
+  missed_window: MissedWindow
+  max_missed: number
+  misfire_grace_seconds: number | null
+  timeout_seconds: number
+}
+
+const instant = (description: string) => Type.String({ format: 'date-time', description })
+const maybeInstant = (description: string) => Type.Union([instant(description), Type.Null()])
+
+export const jobStates = ['active', 'paused', 'ended'] as const
+export type JobState = (typeof jobStates)[number]
+
+export const Job = Type.Object(
+  {
+    job_id: Type.String({ pattern: '^job_[0-9a-z]{26}$' }),
+    name: Type.String(),
+    state: stringEnum(jobStates),
+    version: Type.Integer(),
+    schedule: Type.String(),
+    timezone: Type.String(),
+    next_run_at: maybeInstant('UTC; null when no tick is ahead'),
+    target: Target,
+    payload: Type.Unknown(),
+    idempotency_key_template: Type.String(),
+    max_retries: Type.Integer(),
+    retry_backoff: stringEnum(retryBackoffs),
+    missed_window: stringEnum(missedWindows),
+    max_missed: Type.Integer(),
+    misfire_grace_seconds: Type.Union([Type.Integer(), Type.Null()]),
+    timeout_seconds: Type.Integer(),
+    created_at: instant('When it was registered'),
+    updated_at: instant('When its definition last changed'),
+    ended_at: maybeInstant('When its last tick was decided'),
+    warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+      description: 'What may keep this job from running as meant, e.g. no worker serves its task',
+    }),
+  },
+  { $id: 'Job' },
+)
+export type Job = Static<typeof Job>
+
+export const JobList = Type.Object(
+  { data: Type.Array(Job), next_cursor: Type.Union([Type.String(), Type.Null()]) },
+  { $id: 'JobList' },
+)
+export type JobList = Static<typeof JobList>

@@ -1,0 +1,84 @@
+import type { Job, JobInput, JobList, Run } from '@carillon/contract'
+import { type Call, send, type TransportOptions } from './transport.js'
+
+export interface ClientOptions {
+  /** The server's address, e.g. http://localhost:8080. A path in front of /api/v1 is kept. */
+  url: string
+  /** Sent as a bearer token. */
+  apiKey?: string
+  fetch?: typeof globalThis.fetch
+  /** For one call, from start to last byte. Default 30,000. */
+  timeoutMs?: number
+  /** How often a GET or DELETE is repeated after a lost answer or a 503. Default 3. A POST never is. */
+  maxRetries?: number
+  /** Waits between tries; tests put their own in place. */
+  sleep?: (ms: number) => Promise<void>
+  random?: () => number
+}
+
+export interface Client {
+  readonly jobs: {
+    create(input: JobInput): Promise<Job>
+    /** One page; pass its `next_cursor` for the next one. */
+    list(page?: { limit?: number; cursor?: string }): Promise<JobList>
+    /** All jobs, page by page as they are asked for. */
+    iterate(options?: { limit?: number }): AsyncGenerator<Job, void, undefined>
+    get(id: string): Promise<Job>
+    delete(id: string): Promise<void>
+    /** What became of the job's ticks, in the server's order. */
+    runs(id: string, options?: { limit?: number }): Promise<Run[]>
+  }
+}
+
+export function createClient(options: ClientOptions): Client {
+  const transport = transportOf(options)
+  const call = async <T>(what: Call) => (await send(transport, what)).value as T
+  const list: Client['jobs']['list'] = (page = {}) =>
+    call<JobList>({ method: 'GET', path: jobsPath, query: page })
+  return {
+    jobs: {
+      create: (input) => call<Job>({ method: 'POST', path: jobsPath, body: input }),
+      list,
+      async *iterate(page = {}) {
+        let cursor: string | null | undefined
+        do {
+          const { data, next_cursor } = await list(cursor ? { ...page, cursor } : page)
+          yield* data
+          cursor = next_cursor
+        } while (cursor)
+      },
+      get: async (id) => await call<Job>({ method: 'GET', path: jobPath(id) }),
+      async delete(id) {
+        await call({ method: 'DELETE', path: jobPath(id) })
+      },
+      runs: async (id, page = {}) =>
+        await call<Run[]>({ method: 'GET', path: `${jobPath(id)}/runs`, query: page }),
+    },
+  }
+}
+
+const jobsPath = '/api/v1/jobs'
+
+function jobPath(id: string): string {
+  // As a path segment an empty id, "." or ".." would address something else than a job.
+  if (/^\.{0,2}$/.test(id))
+    throw new TypeError(`"${id}" is not a job id. Ids look like job_… and are given by the server.`)
+  return `${jobsPath}/${encodeURIComponent(id)}`
+}
+
+function transportOf(options: ClientOptions): TransportOptions {
+  if (!URL.canParse(options.url) || !/^https?:$/.test(new URL(options.url).protocol)) {
+    throw new TypeError(
+      `createClient: "${options.url}" is not a URL of a server. Give its address, e.g. http://localhost:8080.`,
+    )
+  }
+  return {
+    baseUrl: new URL(options.url),
+    apiKey: options.apiKey,
+    fetch: options.fetch ?? globalThis.fetch,
+    timeoutMs: options.timeoutMs ?? 30_000,
+    maxRetries: options.maxRetries ?? 3,
+    sleep: options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms))),
+    random: options.random ?? Math.random,
+  }
+}

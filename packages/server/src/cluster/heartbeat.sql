@@ -1,0 +1,11 @@
+-- One life sign per process, not per run. Answers whether the process still counts as alive: one that was declared
+-- dead touches no row and must stop at once. Locks its own row (no key column: a lease in progress does not wait).
+-- @param incarnation bigint
+-- @param session_lock boolean
+WITH beaten AS (
+  UPDATE carillon.incarnations
+  SET beat = beat + 1, beat_at = carillon.now_ms(), session_lock = :session_lock
+  WHERE incarnation = :incarnation AND state = 'alive'
+  RETURNING 1
+)
+SELECT carillon.now_ms() AS now, EXISTS (SELECT FROM beaten) AS alive

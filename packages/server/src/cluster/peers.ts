@@ -1,0 +1,79 @@
+import type { Clock } from '../platform/clock.js'
+
+/** A row of peers.sql. */
+export interface PeerRow {
+  incarnation: number
+  host: string
+  pid: number
+  roles: string[]
+  tasks: string[]
+  beat: number
+  beat_at: number
+  session_lock: boolean
+  locked: boolean
+  now: number
+  server_age_ms: number
+}
+
+export interface Suspect {
+  incarnation: number
+  beat: number
+  /** Set when the verdict rests on time: the database must find the last beat older than this. */
+  expiredBefore: number | null
+  why: 'connection lost' | 'no heartbeat'
+}
+
+export interface PeerTimes {
+  heartbeatMs: number
+  leaseTtlMs: number
+  runLeaseMs: number
+}
+
+/**
+ * Watches the peers' life signs on this process's own monotonic clock, beside the database's: a step of the database
+ * clock must not kill everybody at once.
+ *
+ * Dead by hint: the session lock is gone and two heartbeats are missing. Dead by time: no heartbeat for the run lease,
+ * by both clocks. A peer silent for the partition lease is not dead yet, but is no longer counted on for partitions.
+ */
+export class PeerWatch {
+  private readonly seen = new Map<number, { beat: number; changedAt: number }>()
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly times: PeerTimes,
+  ) {}
+
+  /** Takes in one look at all peers; answers those that should be declared dead. */
+  observe(rows: readonly PeerRow[], self: number): Suspect[] {
+    const now = this.clock.monotonic()
+    const present = new Set(rows.map((row) => row.incarnation))
+    for (const incarnation of this.seen.keys()) if (!present.has(incarnation)) this.seen.delete(incarnation)
+    return rows.flatMap((row) => {
+      const last = this.seen.get(row.incarnation)
+      if (last?.beat !== row.beat) this.seen.set(row.incarnation, { beat: row.beat, changedAt: now })
+      return row.incarnation === self ? [] : this.verdict(row, now)
+    })
+  }
+
+  /** Peers to share partitions with: they gave a life sign within the partition lease. */
+  isFresh(incarnation: number): boolean {
+    const last = this.seen.get(incarnation)
+    return last !== undefined && this.clock.monotonic() - last.changedAt < this.times.leaseTtlMs
+  }
+
+  private verdict(row: PeerRow, now: number): Suspect[] {
+    const silentMs = now - (this.seen.get(row.incarnation)?.changedAt ?? now)
+    const { heartbeatMs, leaseTtlMs, runLeaseMs } = this.times
+    // After a restart of the server every lock is gone: for one lease time a missing lock says nothing.
+    const hintsCount = row.server_age_ms > leaseTtlMs
+    if (hintsCount && row.session_lock && !row.locked && silentMs >= 2 * heartbeatMs) {
+      return [{ incarnation: row.incarnation, beat: row.beat, expiredBefore: null, why: 'connection lost' }]
+    }
+    if (silentMs >= runLeaseMs && row.now - row.beat_at >= runLeaseMs) {
+      const expiredBefore = row.now - runLeaseMs + 1
+      return [{ incarnation: row.incarnation, beat: row.beat, expiredBefore, why: 'no heartbeat' }]
+    }
+    return []
+  }
+}

@@ -1,0 +1,115 @@
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { type Statement, valuesOf } from './statement.js'
+
+export interface DatabaseOptions {
+  url: string
+  poolSize: number
+  statementTimeoutMs: number
+  applicationName: string
+  log: Logger
+}
+
+/** Runs named statements. A pool or a transaction: the caller need not know which. */
+export interface Runner {
+  run<Params extends object, Row extends object>(
+    statement: Statement<Params, Row>,
+    params: Params,
+  ): Promise<Row[]>
+}
+
+/**
+ * The one way to Postgres. Every call has a deadline on the server (statement_timeout) and a later one here, which
+ * discards a connection that does not answer: a half-open socket must not hold a loop for ever.
+ */
+export class Database implements Runner {
+  private readonly pool: pg.Pool
+  private readonly options: DatabaseOptions
+
+  constructor(options: DatabaseOptions) {
+    this.options = options
+    this.pool = new pg.Pool({
+      ...connectionConfig(options),
+      max: options.poolSize,
+      idleTimeoutMillis: 30_000,
+    })
+    // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+    this.pool.on('error', (error) => options.log.debug({ err: error }, 'idle database connection lost'))
+  }
+
+  async run<Params extends object, Row extends object>(
+    statement: Statement<Params, Row>,
+    params: Params,
+  ): Promise<Row[]> {
+    const result = await this.pool.query<Row>(queryOf(statement, params))
+    return result.rows
+  }
+
+  async transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
+    const client = await this.pool.connect()
+    let broken: Error | undefined
+    try {
+      await client.query('BEGIN')
+      const result = await work({
+        run: async (statement, params) => (await client.query(queryOf(statement, params))).rows as never,
+      })
+      await client.query('COMMIT')
+      return result
+    } catch (error) {
+      await client.query('ROLLBACK').catch((failure: unknown) => {
+        broken = failure instanceof Error ? failure : new Error(String(failure))
+      })
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  /** A connection of one's own, outside the pool: for what must live as long as a session. */
+  dedicated(applicationName: string): pg.Client {
+    return new pg.Client(connectionConfig({ ...this.options, applicationName }))
+  }
+
+  /** Requests that wait for a connection. */
+  waiting(): number {
+    return this.pool.waitingCount
+  }
+
+  close(): Promise<void> {
+    return this.pool.end()
+  }
+}
+
+function queryOf<Params extends object, Row extends object>(
+  statement: Statement<Params, Row>,
+  params: Params,
+): pg.QueryConfig {
+  const values = valuesOf(statement as Statement<never, object>, params)
+  return { name: statement.name, text: statement.text, values: values as unknown[] }
+}
+
+function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
+  return {
+    connectionString: options.url,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: options.statementTimeoutMs,
+    query_timeout: options.statementTimeoutMs + 2_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+    types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
+  }
+}
+
+/** bigint columns hold milliseconds, keys, epochs and tokens: all of them exact in a JavaScript number, or an error. */
+function typeParser(oid: number, format?: 'text' | 'binary') {
+  if (oid === pg.types.builtins.INT8 && format !== 'binary') return exactNumber
+  return pg.types.getTypeParser(oid, format as 'text')
+}
+
+function exactNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value))
+    throw new Error(`The database sent ${text}, which is no exact number here.`)
+  return value
+}

@@ -1,0 +1,144 @@
+import { CarillonError } from '@carillon/contract'
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import type { Logger } from 'pino'
+import type { ApiPorts, HealthPort, MetricsPort } from './api.js'
+import { answerClientError } from './client-errors.js'
+import { parseJsonBody } from './json-body.js'
+import { type KnownRoute, KnownRoutes } from './known-routes.js'
+import { collectOpenApi, operation } from './openapi.js'
+import { answerError, answerUnknownRoute } from './problems.js'
+import { requestIdOf } from './request-id.js'
+import { addDashboard } from './routes/dashboard.js'
+import { addHealthRoutes } from './routes/health.js'
+import { addJobRoutes } from './routes/jobs.js'
+import { addRunRoutes } from './routes/runs.js'
+import { addComponents } from './schemas.js'
+import { timeouts } from './timeouts.js'
+import { toValidationError } from './validation.js'
+
+export interface AppOptions {
+  maxBodyBytes: number
+  version: string
+  log: Logger
+  health: HealthPort
+  metrics: MetricsPort
+  /** Null in processes without the api role: health and metrics only. */
+  api: ApiPorts | null
+  dashboardDir: string | null
+}
+
+/** Fastify with everything of ours on it, not yet listening. */
+export function buildApp(options: AppOptions): { app: FastifyInstance; routes: readonly KnownRoute[] } {
+  const app = createFastify(options)
+  const routes = new KnownRoutes(app)
+  app.setErrorHandler(answerError)
+  app.setNotFoundHandler(answerUnknownRoute(routes))
+  app.setSchemaErrorFormatter(toValidationError)
+  // The schemas of answers are documentation: what the ports give is sent as it is, never trimmed to fit.
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
+  readOnlyJson(app)
+  addCommonHeaders(app)
+  addComponents(app)
+  app.register(async (scope) => {
+    await collectOpenApi(scope, options.version)
+    addHealthRoutes(scope, options.health, options.metrics)
+    const { api, dashboardDir } = options
+    if (api === null) return
+    await scope.register(addApi, { prefix: '/api/v1', ports: api })
+    if (dashboardDir !== null) await scope.register(async (pages) => addDashboard(pages, dashboardDir))
+  })
+  return { app, routes: routes.all }
+}
+
+function createFastify({ log, maxBodyBytes }: AppOptions): FastifyInstance {
+  return Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    bodyLimit: maxBodyBytes,
+    connectionTimeout: timeouts.silence,
+    keepAliveTimeout: timeouts.keepAlive,
+    requestTimeout: timeouts.request,
+    http: {
+      headersTimeout: timeouts.headers,
+      requestTimeout: timeouts.request,
+      connectionsCheckingInterval: timeouts.checkEvery,
+    },
+    // A request that arrives on an open connection while the server closes is served, then the connection ends.
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: true },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => {
+      answerError(error, request, reply)
+    },
+    ajv: {
+      customOptions: {
+        allErrors: true,
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        discriminator: true,
+        verbose: true,
+      },
+    },
+  }) as unknown as FastifyInstance
+}
+
+function readOnlyJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      done(null, parseJsonBody(body as Buffer, request.headers['content-type']))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+function addCommonHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    void reply.headers({
+      'X-Request-Id': request.id,
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'no-store',
+    })
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, url } = request
+    request.log.debug(
+      { method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
+      'answered',
+    )
+    done()
+  })
+}
+
+function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () => void): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity'
+    if (encoding.toLowerCase() === 'identity') done()
+    else done(refusedEncoding(encoding))
+  })
+  addJobRoutes(app, ports.jobs)
+  addRunRoutes(app, ports.runs)
+  app.get('/openapi.json', { schema: openApiOperation }, (_request, reply) => reply.send(app.swagger()))
+  done()
+}
+
+const openApiOperation = operation({
+  operationId: 'getOpenApi',
+  summary: 'This document',
+  tag: 'operations',
+  answers: { 200: { description: 'OpenAPI 3.1', schema: { type: 'object' } } },
+  errors: ['internal_error'],
+})
+
+function refusedEncoding(encoding: string): CarillonError {
+  return new CarillonError('unsupported_media_type', {
+    detail: `The body has the content encoding ${JSON.stringify(encoding)}; compressed bodies are not read.`,
+    hint: 'Send the body as it is, without Content-Encoding.',
+  })
+}

@@ -1,0 +1,94 @@
+import swagger from '@fastify/swagger'
+import { type ErrorCode, errorCatalogue, Problem } from '@carillon/contract'
+import type { FastifyInstance } from 'fastify'
+import { refTo } from './schemas.js'
+
+/** Collects every route that is registered after it into one OpenAPI 3.1 document. */
+export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Carillon',
+        version,
+        description:
+          'Register jobs and see what became of every tick. Errors are problem documents (RFC 9457).',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      // Relative: the document is right whatever name the server is reached by.
+      servers: [{ url: '/' }],
+      tags: [
+        { name: 'jobs', description: 'What to run and when' },
+        { name: 'runs', description: 'What became of every tick' },
+        { name: 'operations', description: 'For probes, scrapers and tools' },
+      ],
+    },
+    convertConstToEnum: false,
+    refResolver: { buildLocalReference: (schema) => schema['$id'] as string },
+  })
+}
+
+interface Answer {
+  description: string
+  /** Absent for an answer without a body. */
+  schema?: object
+  mediaType?: string
+  headers?: Record<string, { type: string; description: string }>
+}
+
+export interface Operation {
+  operationId: string
+  summary: string
+  tag: 'jobs' | 'runs' | 'operations'
+  description?: string
+  body?: object
+  querystring?: object
+  params?: object
+  answers: Record<number, Answer>
+  errors: readonly ErrorCode[]
+}
+
+/** A route's schema: validates the request, and is its entry in the OpenAPI document. */
+export function operation({ tag, answers, errors, ...request }: Operation) {
+  const documented = Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)] as const)
+  return {
+    ...request,
+    tags: [tag],
+    response: { ...problemResponses(errors), ...Object.fromEntries(documented) },
+  }
+}
+
+/** What every call of the API can answer with, whatever it does. */
+export const commonErrors = [
+  'malformed_request',
+  'request_timeout',
+  'headers_too_large',
+  'internal_error',
+  'database_unavailable',
+] as const satisfies readonly ErrorCode[]
+
+export const bodyErrors = [
+  'malformed_json',
+  'body_too_large',
+  'unsupported_media_type',
+  'validation_failed',
+  'unknown_field',
+] as const satisfies readonly ErrorCode[]
+
+function responseOf({ schema, mediaType = 'application/json', ...rest }: Answer): object {
+  return schema === undefined ? { ...rest, type: 'null' } : { ...rest, content: { [mediaType]: { schema } } }
+}
+
+function problemResponses(codes: readonly ErrorCode[]): Record<number, object> {
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of codes) {
+    const { status } = errorCatalogue[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const content = { 'application/problem+json': { schema: refTo(Problem) } }
+  const described = [...byStatus].map(([status, sameStatus]) => {
+    const lines = sameStatus.map((code) => `\`${code}\`: ${errorCatalogue[code].title}.`)
+    return [status, { description: lines.join('\n'), content }]
+  })
+  return Object.fromEntries(described) as Record<number, object>
+}

@@ -1,0 +1,43 @@
+import { type Static, Type } from 'typebox'
+import type { FastifyRequest } from 'fastify'
+import type { PageQuery } from './api.js'
+
+const defaultPage = 20
+const longestCursor = 1_000
+
+/** `?limit=&cursor=` of every list. */
+export function pageSchema(largest: number) {
+  return Type.Object(
+    {
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: largest,
+          default: defaultPage,
+          description: 'Entries on a page',
+        }),
+      ),
+      cursor: Type.Optional(
+        Type.String({ minLength: 1, maxLength: longestCursor, description: 'Where the page before ended' }),
+      ),
+    },
+    { additionalProperties: false },
+  )
+}
+
+export type PageParameters = Static<ReturnType<typeof pageSchema>>
+
+/**
+ * A query string has only texts, and the validator converts nothing, because a body must not be converted either.
+ * Only what is plainly an integer becomes one: `limit=1e1` or an empty `limit=` stay texts and are refused.
+ */
+export function readIntegers(request: FastifyRequest): Promise<void> {
+  const query = request.query as Record<string, unknown>
+  const limit = query['limit']
+  if (typeof limit === 'string' && /^-?[0-9]{1,15}$/.test(limit)) query['limit'] = Number(limit)
+  return Promise.resolve()
+}
+
+export function pageOf({ limit = defaultPage, cursor }: PageParameters): PageQuery {
+  return { limit, cursor: cursor ?? null }
+}

@@ -1,0 +1,12 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+
+/** Visible ASCII only: the id goes into headers and log lines as it came. */
+const acceptable = /^[\x21-\x7e]{1,128}$/
+
+/** The caller's own id when it is fit to be repeated, so that one id follows a call through several services. */
+export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
+  const given = request.headers['x-request-id']
+  if (typeof given === 'string' && acceptable.test(given)) return given
+  return `req_${randomUUID().replaceAll('-', '')}`
+}

@@ -1,0 +1,119 @@
+import type { AddressInfo, Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { codeOf } from '../db/errors.js'
+import { systemClock } from '../platform/clock.js'
+import { type AppOptions, buildApp } from './app.js'
+import { timeouts } from './timeouts.js'
+
+export interface HttpOptions extends AppOptions {
+  host: string
+  port: number
+  /** How long close() waits for requests in flight before it cuts them off. */
+  closeTimeoutMs?: number
+}
+
+export interface HttpServer {
+  /** Where people and programs reach it; with the real port once it listens. */
+  readonly url: string
+  readonly port: number
+  listen(): Promise<void>
+  /** Takes no new connection from now on, finishes what is in flight, and cuts off what does not finish in time. */
+  close(): Promise<void>
+  /** A request without a socket, for tests. */
+  readonly inject: FastifyInstance['inject']
+}
+
+export function createHttpServer(options: HttpOptions): HttpServer {
+  const { app } = buildApp(options)
+  const connections = followConnections(app)
+  const port = () => (app.server.address() as AddressInfo | null)?.port ?? options.port
+
+  return {
+    get url() {
+      return `http://${reachable(options.host)}:${port()}`
+    },
+    get port() {
+      return port()
+    },
+    async listen() {
+      try {
+        await app.listen({
+          host: options.host,
+          port: options.port,
+          listenTextResolver: (address) => `listening on ${address}`,
+        })
+      } catch (error) {
+        throw explained(error, options)
+      }
+    },
+    async close() {
+      connections.endAfterAnswer()
+      const callOff = systemClock.after(options.closeTimeoutMs ?? timeouts.close, () => connections.cutOff())
+      try {
+        await app.close()
+      } finally {
+        callOff()
+      }
+    },
+    inject: app.inject.bind(app),
+  }
+}
+
+/** Knows the connections with a request in flight. They may belong to more than one listener: `localhost` has two. */
+function followConnections(app: FastifyInstance) {
+  const busy = new Set<Socket>()
+  let closing = false
+  app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw
+    busy.add(socket)
+    // Comes after the last byte, and also when the peer has gone without waiting for it.
+    reply.raw.once('close', () => busy.delete(socket))
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    // Without it a kept-alive connection would stay open after its answer and hold up the close.
+    if (closing) void reply.header('Connection', 'close')
+    done()
+  })
+  return {
+    endAfterAnswer() {
+      closing = true
+    },
+    cutOff() {
+      app.server.closeAllConnections()
+      for (const socket of busy) socket.destroy()
+    },
+  }
+}
+
+function explained(error: unknown, { host, port }: HttpOptions): Error {
+  const address = `${inUrl(host)}:${port}`
+  switch (codeOf(error)) {
+    case 'EADDRINUSE':
+      return new Error(
+        `${address} is taken by another process: choose another port with --port or CARILLON_PORT (0 takes any free one)`,
+        { cause: error },
+      )
+    case 'EACCES':
+      return new Error(
+        `this user may not listen on ${address}: choose a port above 1023 with --port or CARILLON_PORT`,
+        { cause: error },
+      )
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new Error(`${host} is not an address of this machine: choose one with --host or CARILLON_HOST`, {
+        cause: error,
+      })
+    default:
+      return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** An address that means "all of them" is no place to go to. */
+function reachable(host: string): string {
+  return host === '0.0.0.0' || host === '::' ? 'localhost' : inUrl(host)
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

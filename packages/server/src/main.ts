@@ -1,0 +1,234 @@
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { Membership } from './cluster/membership.js'
+import { type Config, loopbackOnly } from './config.js'
+import { DatabaseClock } from './db/database-clock.js'
+import { joinEmbeddedPostgres } from './db/embedded/index.js'
+import { type MigrationReport, migrate } from './db/migrate.js'
+import { Database } from './db/pool.js'
+import { createHttpServer, type HttpServer } from './http/server.js'
+import { type Clock, systemClock } from './platform/clock.js'
+import { Metrics } from './platform/metrics.js'
+import type { Service } from './platform/service.js'
+import { composeApi } from './roles/api.js'
+import { type Context, loop } from './roles/context.js'
+import { composeHealth } from './roles/health.js'
+import { composeScheduler, type SchedulerRole } from './roles/scheduler.js'
+import { composeWorker, type WorkerRole } from './roles/worker.js'
+import { createTaskRegistry, loadTasks } from './targets/task-registry.js'
+import { version } from './version.js'
+
+export interface StartOptions {
+  config: Config
+  log: Logger
+  /** Whether this process listens although it has not the api role: for health checks and metrics. */
+  listenAnyway?: boolean
+  clock?: Clock
+}
+
+/** A running process of the fleet. */
+export interface RunningServer {
+  /** Where it listens; null for a process that does not. */
+  url: string | null
+  databaseUrl: string
+  postgres: string
+  tasks: string[]
+  migrated: MigrationReport
+  /** Stops leasing and firing, finishes or hands back, gives partitions back, leaves. Safe to call twice. */
+  stop(): Promise<void>
+}
+
+/** A Postgres to work with: somebody's, or the embedded one in the data folder. */
+export async function openPostgres(config: Config, log: Logger) {
+  if (config.databaseUrl !== undefined) {
+    return { url: config.databaseUrl, description: 'from DATABASE_URL', leave: () => Promise.resolve() }
+  }
+  const embedded = await joinEmbeddedPostgres({
+    dataDir: config.dataDir,
+    log: (message, fields) => log.debug(fields ?? {}, message),
+  })
+  return {
+    url: embedded.url,
+    description: `embedded PostgreSQL ${embedded.serverVersion}, ${embedded.how}, data in ${embedded.dataDir}`,
+    leave: async () => void (await embedded.leave()),
+  }
+}
+
+export function openDatabase(config: Config, url: string, log: Logger): Database {
+  return new Database({
+    url,
+    poolSize: config.poolSize,
+    statementTimeoutMs: config.statementTimeoutMs,
+    applicationName: 'carillon',
+    log,
+  })
+}
+
+/** Brings the schema up to date over a connection of its own. */
+export async function migrateDatabase(
+  database: Database,
+  clock: Clock = systemClock,
+): Promise<MigrationReport> {
+  const client = database.dedicated('carillon migrate')
+  await client.connect()
+  try {
+    return await migrate(client, clock)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Starts the roles of this process, in the order in which they depend on each other. Undoes itself if it fails. */
+export async function startServer(options: StartOptions): Promise<RunningServer> {
+  const { config, log, clock = systemClock } = options
+  const tasks = config.tasks === undefined ? createTaskRegistry([]) : await loadTasks(config.tasks)
+  const undo: (() => Promise<void>)[] = []
+  try {
+    const postgres = await openPostgres(config, log)
+    undo.push(postgres.leave)
+    const database = openDatabase(config, postgres.url, log)
+    undo.push(() => database.close())
+    const migrated = await migrateDatabase(database, clock)
+    const node = composeNode({ ...options, clock }, database, tasks)
+    await node.start(undo)
+    const leave = once(() => unwind(undo, log))
+    return {
+      url: node.http?.url ?? null,
+      databaseUrl: postgres.url,
+      postgres: postgres.description,
+      tasks: tasks.names(),
+      migrated,
+      stop: leave,
+    }
+  } catch (error) {
+    await unwind(undo, log)
+    throw error
+  }
+}
+
+interface Node {
+  http: HttpServer | null
+  start(undo: (() => Promise<void>)[]): Promise<void>
+}
+
+function composeNode(
+  options: StartOptions & { clock: Clock },
+  database: Database,
+  tasks: Awaited<ReturnType<typeof loadTasks>>,
+): Node {
+  const { config, log, clock } = options
+  const metrics = new Metrics()
+  const databaseClock = new DatabaseClock(clock, (byMs) => {
+    metrics.clockSteps.inc()
+    log.error({ by_ms: byMs }, 'the clock of the database stepped back')
+  })
+  const membership = new Membership({
+    database,
+    databaseClock,
+    clock,
+    log,
+    roles: config.roles,
+    tasks: config.roles.includes('worker') ? tasks.names() : [],
+    codeVersion: version,
+    heartbeatMs: config.heartbeatMs,
+    leaseTtlMs: config.leaseTtlSeconds * 1000,
+    runLeaseMs: config.runLeaseSeconds * 1000,
+  })
+  const context: Context = { config, database, databaseClock, membership, clock, log, metrics }
+  const heartbeat = loop(context, 'heartbeat', config.heartbeatMs, async () => {
+    await membership.heartbeat()
+    return undefined
+  })
+
+  const worker = config.roles.includes('worker') ? composeWorker(context, tasks) : null
+  const scheduler = config.roles.includes('scheduler')
+    ? composeScheduler(context, { runFired: () => worker?.runFired(), runRescued: () => worker?.runFired() })
+    : null
+  membership.onLost(() => {
+    scheduler?.lost()
+    worker?.lost()
+  })
+  membership.onPeerGone(() => scheduler?.peerGone())
+
+  let leaving = false
+  const http = composeHttp(options, context, heartbeat, scheduler, () => leaving)
+  const start = async (undo: (() => Promise<void>)[]) => {
+    await membership.join()
+    undo.push(() => membership.leave())
+    await scheduler?.prepare()
+    undo.push(() => heartbeat.stop())
+    heartbeat.start()
+    for (const service of [...(scheduler?.services ?? []), ...(worker?.services ?? [])]) service.start()
+    undo.push(() => drain(scheduler, worker, config.drainSeconds * 1000))
+    if (http !== null) {
+      undo.push(() => http.close())
+      await http.listen()
+    }
+    undo.push(() => {
+      leaving = true
+      return Promise.resolve()
+    })
+  }
+  return { http, start }
+}
+
+function composeHttp(
+  { config, log, listenAnyway = false }: StartOptions,
+  context: Context,
+  heartbeat: Service,
+  scheduler: SchedulerRole | null,
+  isLeaving: () => boolean,
+): HttpServer | null {
+  const withApi = config.roles.includes('api')
+  if (!withApi && !listenAnyway) return null
+  if (!loopbackOnly(config)) {
+    log.warn(
+      { host: config.host },
+      'listening beyond loopback, where anybody who reaches the port may register jobs',
+    )
+  }
+  const { registry } = context.metrics
+  return createHttpServer({
+    host: config.host,
+    port: config.port,
+    maxBodyBytes: config.maxBodyBytes,
+    version,
+    log,
+    health: composeHealth(context, heartbeat, isLeaving),
+    metrics: { contentType: registry.contentType, render: () => registry.metrics() },
+    api: withApi ? composeApi(context, { jobChanged: () => scheduler?.jobChanged() }) : null,
+    dashboardDir: withApi ? dashboardDir() : null,
+  })
+}
+
+function dashboardDir(): string {
+  return fileURLToPath(new URL('public/', import.meta.resolve('@carillon/dashboard/package.json')))
+}
+
+/** Partitions go to the others first, so that nothing fires late; then the runs under way get their time. */
+async function drain(
+  scheduler: SchedulerRole | null,
+  worker: WorkerRole | null,
+  withinMs: number,
+): Promise<void> {
+  await scheduler?.handOver()
+  await worker?.drain(withinMs)
+  const services = [...(scheduler?.services ?? []), ...(worker?.services ?? [])]
+  await Promise.all(services.map((service) => service.stop()))
+  await worker?.close()
+}
+
+/** Undoes the start backwards. A step that fails is told and does not keep the others from being done. */
+async function unwind(undo: (() => Promise<void>)[], log: Logger): Promise<void> {
+  for (const step of undo.splice(0).reverse()) {
+    await step().catch((error: unknown) => log.warn({ err: error }, 'a step of the shutdown failed'))
+  }
+}
+
+function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let done: Promise<Result> | null = null
+  return () => {
+    done ??= work()
+    return done
+  }
+}

@@ -1,0 +1,52 @@
+import type { Logger } from 'pino'
+import type { Database } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+
+const makeDaysStatement = statement<{ days_ahead: number }, { made: number }>(
+  new URL('./make-ledger-days.sql', import.meta.url),
+)
+const dropDaysStatement = statement<{ retention_days: number }, { dropped: number }>(
+  new URL('./drop-ledger-days.sql', import.meta.url),
+)
+const collectStatement = statement<{ retention_ms: number; most: number }, { job: number }>(
+  new URL('./collect-jobs.sql', import.meta.url),
+)
+const forgetStatement = statement<{ retention_ms: number; most: number }, { forgotten: number }>(
+  new URL('./forget-collected.sql', import.meta.url),
+)
+
+export interface UpkeepOptions {
+  database: Database
+  log: Logger
+  ledgerDaysAhead: number
+  ledgerRetentionDays: number
+  oneOffRetentionHours: number
+}
+
+const mostPerStatement = 1_000
+const dayMs = 86_400_000
+
+/** Keeps the house in bounds: ledger days made ahead and dropped after their time, ended one-offs collected. */
+export class Upkeep {
+  constructor(private readonly options: UpkeepOptions) {}
+
+  /** Answers true when there is more to collect. */
+  async runOnce(): Promise<boolean> {
+    const { database, log, ledgerDaysAhead, ledgerRetentionDays, oneOffRetentionHours } = this.options
+    const [days] = await database.run(makeDaysStatement, { days_ahead: ledgerDaysAhead })
+    if (days !== undefined && days.made > 0) log.debug({ days: days.made }, 'made ledger partitions')
+    const [old] = await database.run(dropDaysStatement, { retention_days: ledgerRetentionDays })
+    if (old !== undefined && old.dropped > 0)
+      log.info({ days: old.dropped }, 'dropped ledger days past the retention')
+    const collected = await database.run(collectStatement, {
+      retention_ms: oneOffRetentionHours * 3_600_000,
+      most: mostPerStatement,
+    })
+    if (collected.length > 0) log.info({ jobs: collected.length }, 'collected the definitions of ended jobs')
+    const [gone] = await database.run(forgetStatement, {
+      retention_ms: (ledgerRetentionDays + 1) * dayMs,
+      most: mostPerStatement,
+    })
+    return collected.length === mostPerStatement || gone?.forgotten === mostPerStatement
+  }
+}

@@ -1,0 +1,270 @@
+import type { Logger } from 'pino'
+import type { DatabaseClock } from '../../db/database-clock.js'
+import { type Clock, pause } from '../../platform/clock.js'
+import type { RunIdentity } from '../../platform/ids.js'
+import type { Metrics } from '../../platform/metrics.js'
+import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
+import { DefinitionCache } from './definition-cache.js'
+import { StartLine } from './start-line.js'
+
+type HeldRun = RunIdentity & { token: number }
+
+/** How an attempt went, as the delivery tells it. */
+export type Delivered = Pick<
+  AttemptResult,
+  'outcome' | 'retryable' | 'retryAfterMs' | 'reason' | 'error' | 'result'
+>
+
+/** What main.ts hands to the worker: the queue before it, the targets beside it, the record after it. */
+export interface WorkerPorts {
+  lease(holder: number, most: number): Promise<LeasedRun[]>
+  held(holder: number): Promise<HeldRun[]>
+  revoked(holder: number): Promise<HeldRun[]>
+  handBack(holder: number, runs: readonly HeldRun[]): Promise<void>
+  definitions(wanted: readonly { job: number; version: number }[]): Promise<Map<string, RunDefinition>>
+  deliver(run: LeasedRun, definition: RunDefinition, signal: AbortSignal): Promise<Delivered>
+  close(result: AttemptResult): Promise<CloseAnswer>
+  drained(): Promise<void>
+}
+
+export interface WorkerOptions {
+  ports: WorkerPorts
+  clock: Clock
+  databaseClock: DatabaseClock
+  log: Logger
+  metrics: Metrics
+  concurrency: number
+  self: () => number
+  /** Asks for another leasing pass. */
+  wake: () => void
+}
+
+interface HeldEntry {
+  run: LeasedRun
+  definition: RunDefinition | null
+  availableAt: number
+  /** When the last look began that would have shown a revocation of this run. */
+  lookedAt: number
+  stop: AbortController
+}
+
+/** A leased-ahead run starts only if the last look for revocations is younger than this. */
+const freshLookMs = 1_000
+
+/**
+ * Holds leased runs, starts each at its instant and hands its result to the record. It leases only what it has room
+ * for, so a leased run never waits for a slot, and it holds no state that the database does not have.
+ */
+export class Worker {
+  private readonly entries = new Map<number, HeldEntry>()
+  private readonly line: StartLine<HeldEntry>
+  private readonly definitions: DefinitionCache
+  private lookedAt = Number.NEGATIVE_INFINITY
+  private leasing = true
+  private leaseInDoubt = false
+
+  constructor(private readonly options: WorkerOptions) {
+    const { clock, databaseClock, ports } = options
+    this.definitions = new DefinitionCache((wanted) => ports.definitions(wanted))
+    this.line = new StartLine(
+      clock,
+      () => databaseClock.atLeast(),
+      (due) => void this.startAll(due),
+    )
+  }
+
+  get inFlight(): number {
+    return this.entries.size
+  }
+
+  /** One leasing pass. Answers true when the queue probably holds more and there is room. */
+  async leaseOnce(): Promise<boolean> {
+    const { ports, clock, concurrency, self, metrics } = this.options
+    if (this.leaseInDoubt) await this.reconcile()
+    const room = concurrency - this.entries.size
+    if (!this.leasing || room <= 0) return false
+    const sentAt = clock.monotonic()
+    const holder = self()
+    const runs = await ports.lease(holder, room).catch((error: unknown) => {
+      // The statement may have committed without its answer: what it leased must be found and given back.
+      this.leaseInDoubt = true
+      throw error
+    })
+    metrics.leased.inc(runs.length)
+    await this.take(runs, sentAt)
+    return runs.length === room
+  }
+
+  /** Looks for runs that somebody asked to cancel. One that has not started ends here; one that runs goes on. */
+  async lookOnce(): Promise<undefined> {
+    const { ports, clock, self } = this.options
+    const sentAt = clock.monotonic()
+    const revoked = await ports.revoked(self())
+    this.lookedAt = sentAt
+    const tokens = new Set(revoked.map((run) => run.token))
+    for (const entry of this.line.remove(({ run }) => tokens.has(run.token))) {
+      await this.finish(entry, null, cancelledBeforeStart)
+    }
+  }
+
+  /** Stops leasing and gives back what has not started. */
+  async handBack(): Promise<void> {
+    this.leasing = false
+    const unstarted = this.line.removeAll()
+    for (const { run } of unstarted) this.entries.delete(run.token)
+    await this.options.ports.handBack(
+      this.options.self(),
+      unstarted.map(({ run }) => run),
+    )
+    this.options.metrics.inFlight.set(this.entries.size)
+  }
+
+  /** Waits for runs under way, then signals those that are left to stop and records them as handed back. */
+  async drain(withinMs: number): Promise<{ aborted: number }> {
+    const { clock, ports } = this.options
+    const deadline = clock.monotonic() + withinMs
+    while (this.entries.size > 0 && clock.monotonic() < deadline) await pause(clock, 20)
+    const left = [...this.entries.values()]
+    for (const entry of left) entry.stop.abort(new Error('the worker is shutting down'))
+    const graceful = clock.monotonic() + 1_000
+    while (this.entries.size > 0 && clock.monotonic() < graceful) await pause(clock, 20)
+    await ports.drained()
+    return { aborted: left.length }
+  }
+
+  /** This process was declared dead: its runs belong to others. What still goes on is told to stop. */
+  abandon(): void {
+    this.line.removeAll()
+    for (const entry of this.entries.values()) entry.stop.abort(new Error('the lease of this run was lost'))
+    this.entries.clear()
+  }
+
+  private async reconcile(): Promise<void> {
+    const { ports, self } = this.options
+    const unknown = (await ports.held(self())).filter((run) => !this.entries.has(run.token))
+    await ports.handBack(self(), unknown)
+    this.leaseInDoubt = false
+  }
+
+  private async take(runs: LeasedRun[], sentAt: number): Promise<void> {
+    if (runs.length === 0) return
+    // Held from here on, whatever happens next: a failure below must not forget a leased run.
+    const entries = runs.map((run) => ({
+      run,
+      definition: null as RunDefinition | null,
+      availableAt: run.availableAt,
+      lookedAt: sentAt,
+      stop: new AbortController(),
+    }))
+    for (const entry of entries) this.entries.set(entry.run.token, entry)
+    this.options.metrics.inFlight.set(this.entries.size)
+    try {
+      for (const entry of entries) entry.definition = await this.definitions.get(entry.run, runs)
+    } catch (error) {
+      for (const { run } of entries) this.entries.delete(run.token)
+      this.leaseInDoubt = true
+      throw error
+    }
+    this.line.add(entries)
+  }
+
+  private async startAll(entries: HeldEntry[]): Promise<void> {
+    const { clock, log } = this.options
+    const oldestAllowed = clock.monotonic() - freshLookMs
+    const unlooked = entries.some((entry) => Math.max(entry.lookedAt, this.lookedAt) < oldestAllowed)
+    if (unlooked && !(await this.lookAgain())) {
+      // Without a fresh look nothing starts. The runs stay leased and are tried again.
+      clock.after(100, () => this.line.add(entries.filter(({ run }) => this.entries.has(run.token))))
+      return
+    }
+    for (const entry of entries) {
+      this.start(entry).catch((error: unknown) =>
+        log.error({ err: error }, 'a run could not be recorded; its lease will lapse and it runs again'),
+      )
+    }
+  }
+
+  private async lookAgain(): Promise<boolean> {
+    try {
+      await this.lookOnce()
+      return true
+    } catch (error) {
+      this.options.log.warn({ err: error }, 'runs wait: the look for revocations failed')
+      return false
+    }
+  }
+
+  private async start(entry: HeldEntry): Promise<void> {
+    const { databaseClock, metrics, ports } = this.options
+    if (!this.entries.has(entry.run.token)) return
+    const startedAt = databaseClock.atLeast()
+    metrics.startLag.observe(Math.max(0, startedAt - entry.availableAt) / 1000)
+    if (entry.definition === null) {
+      await this.finish(entry, startedAt, definitionGone)
+      return
+    }
+    const delivered = await ports
+      .deliver(entry.run, entry.definition, entry.stop.signal)
+      .catch((error: unknown) => deliveryBroke(error))
+    if (delivered.reason === 'worker_stopped') await this.giveUp(entry)
+    else await this.finish(entry, startedAt, delivered)
+  }
+
+  /** Cut short by this worker's own shutdown: that is no failure of the run's, and uses up no attempt. */
+  private async giveUp(entry: HeldEntry): Promise<void> {
+    const { ports, self, metrics } = this.options
+    await ports.handBack(self(), [entry.run])
+    this.entries.delete(entry.run.token)
+    metrics.inFlight.set(this.entries.size)
+  }
+
+  private async finish(entry: HeldEntry, startedAt: number | null, delivered: Delivered): Promise<void> {
+    const { ports, databaseClock, log, metrics, wake, concurrency } = this.options
+    const wasFull = this.entries.size >= concurrency
+    try {
+      const answer = await ports.close({
+        run: entry.run,
+        definition: entry.definition?.definition ?? null,
+        startedAt,
+        finishedAt: Math.max(databaseClock.atLeast(), startedAt ?? 0),
+        ...delivered,
+      })
+      if (answer === 'stale')
+        log.warn({ job: entry.definition?.jobId }, 'a result came after its lease was lost: kept as stale')
+    } finally {
+      this.entries.delete(entry.run.token)
+      metrics.inFlight.set(this.entries.size)
+      if (wasFull) wake()
+    }
+  }
+}
+
+const cancelledBeforeStart: Delivered = {
+  outcome: 'cancelled',
+  retryable: false,
+  retryAfterMs: null,
+  reason: 'cancelled_before_start',
+  error: null,
+  result: undefined,
+}
+
+const definitionGone: Delivered = {
+  outcome: 'failed',
+  retryable: false,
+  retryAfterMs: null,
+  reason: 'definition_missing',
+  error: 'the definition this run was fired with is not in the database',
+  result: undefined,
+}
+
+function deliveryBroke(error: unknown): Delivered {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return {
+    outcome: 'failed',
+    retryable: true,
+    retryAfterMs: null,
+    reason: 'internal_error',
+    error: message,
+    result: undefined,
+  }
+}

@@ -1,0 +1,195 @@
+import type { Logger } from 'pino'
+import type { DatabaseClock } from '../../db/database-clock.js'
+import type { Database } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+import type { Clock } from '../../platform/clock.js'
+import { jobIdOf } from '../../platform/ids.js'
+import type { Metrics } from '../../platform/metrics.js'
+import { type DueTimer, type PlannedTick, planTick } from './plan.js'
+
+const scanStatement = statement<
+  { partitions: number[]; ahead_ms: number; most_per_partition: number },
+  DueTimer
+>(new URL('./scan-due.sql', import.meta.url))
+
+interface FireParams {
+  owner: number
+  partitions: number[]
+  epochs: number[]
+  jobs: number[]
+  job_partitions: number[]
+  dues: number[]
+  revs: number[]
+  run_dues: (number | null)[]
+  available_ats: number[]
+  next_dues: (number | null)[]
+  next_starts: (number | null)[]
+  versions: number[]
+  routes: number[]
+  places: (number | null)[]
+  max_attempts: number[]
+  catch_ups: boolean[]
+  skip_froms: (number | null)[]
+  skip_tos: (number | null)[]
+  skip_counts: (number | null)[]
+}
+
+/**
+ * fired: in the queue. skipped: missed ticks passed over. overlap: its place was taken at its instant.
+ * early: its place is taken, and its instant is still ahead. behind: its place is taken by a run that was itself late.
+ * refused: the partition has a newer epoch. changed: the timer moved on since it was seen, or somebody holds it.
+ */
+type Decision = 'fired' | 'skipped' | 'overlap' | 'early' | 'behind' | 'refused' | 'changed'
+
+const fireStatement = statement<FireParams, { job: number; due: number; now: number; decision: Decision }>(
+  new URL('./fire.sql', import.meta.url),
+)
+
+export interface FiringOptions {
+  database: Database
+  databaseClock: DatabaseClock
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+  stageAheadMs: number
+  lateToleranceMs: number
+  self: () => number
+  owned: () => { partition: number; epoch: number }[]
+  disown: (partitions: readonly number[]) => void
+  /** Told after ticks entered the queue, with the instant of the earliest. */
+  onFired: () => void
+  /** Asks for another pass. */
+  wake: () => void
+}
+
+/** A partition never floods a pass: what is left over is taken by the next one, which follows at once. */
+const mostPerPartition = 500
+const mostPerStatement = 1_000
+
+/**
+ * Turns due ticks of the owned partitions into runs. The database decides: this loop only proposes, from what it saw,
+ * and a proposal that is no longer true is refused by epoch, due or rev.
+ */
+export class Firing {
+  private callOff: (() => void) | null = null
+
+  constructor(private readonly options: FiringOptions) {}
+
+  /** One pass over the owned partitions. Answers true when a partition had more than fits. */
+  async runOnce(): Promise<boolean> {
+    const owned = this.options.owned()
+    if (owned.length === 0) return false
+    const timers = await this.scan(owned.map(({ partition }) => partition))
+    const planned = timers.flatMap((timer) => this.plan(timer))
+    for (let at = 0; at < planned.length; at += mostPerStatement) {
+      await this.fire(owned, planned.slice(at, at + mostPerStatement))
+    }
+    return fullestPartition(timers) >= mostPerPartition
+  }
+
+  stop(): void {
+    this.callOff?.()
+  }
+
+  private async scan(partitions: number[]): Promise<DueTimer[]> {
+    const { database, databaseClock, stageAheadMs } = this.options
+    const sample = databaseClock.begin()
+    const timers = await database.run(scanStatement, {
+      partitions,
+      ahead_ms: stageAheadMs,
+      most_per_partition: mostPerPartition,
+    })
+    const [first] = timers
+    if (first !== undefined) sample(first.now)
+    return timers
+  }
+
+  /** A job whose rule cannot be evaluated must not stop the others. Its cursor stays, so nothing is lost. */
+  private plan(timer: DueTimer): PlannedTick[] {
+    try {
+      return [planTick(timer, this.options.lateToleranceMs)]
+    } catch (error) {
+      this.options.metrics.ticks.inc({ decision: 'unreadable' })
+      this.options.log.error(
+        { job: jobIdOf(timer.uuid), err: error },
+        'the schedule of a job cannot be evaluated',
+      )
+      return []
+    }
+  }
+
+  private async fire(owned: { partition: number; epoch: number }[], ticks: PlannedTick[]): Promise<void> {
+    const involved = new Set(ticks.map(({ timer }) => timer.partition))
+    const partitions = owned.filter(({ partition }) => involved.has(partition))
+    const answers = await this.options.database.run(
+      fireStatement,
+      parametersOf(this.options.self(), partitions, ticks),
+    )
+    this.report(ticks, answers)
+    if (answers.some(({ decision }) => decision === 'fired')) this.options.onFired()
+  }
+
+  private report(ticks: PlannedTick[], answers: { job: number; now: number; decision: Decision }[]): void {
+    const { metrics } = this.options
+    const byJob = new Map(ticks.map((tick) => [tick.timer.job, tick]))
+    const refused = new Set<number>()
+    let nextInstant = Number.POSITIVE_INFINITY
+    for (const { job, now, decision } of answers) {
+      const tick = byJob.get(job)
+      if (tick === undefined) continue
+      metrics.ticks.inc({ decision })
+      if (decision === 'fired') metrics.fireLateness.observe(Math.max(0, now - tick.availableAt) / 1000)
+      if (decision === 'refused') refused.add(tick.timer.partition)
+      if (decision === 'early') nextInstant = Math.min(nextInstant, tick.availableAt - now)
+    }
+    if (refused.size > 0) {
+      metrics.refusedByEpoch.inc(refused.size)
+      this.options.disown([...refused])
+    }
+    this.wakeAt(nextInstant)
+  }
+
+  /** A tick whose place is taken is decided at its instant: be there, whatever the scan interval. */
+  private wakeAt(delayMs: number): void {
+    if (!Number.isFinite(delayMs)) return
+    this.callOff?.()
+    this.callOff = this.options.clock.after(delayMs + 1, () => this.options.wake())
+  }
+}
+
+function fullestPartition(timers: DueTimer[]): number {
+  const counts = new Map<number, number>()
+  for (const { partition } of timers) counts.set(partition, (counts.get(partition) ?? 0) + 1)
+  return Math.max(0, ...counts.values())
+}
+
+function parametersOf(
+  owner: number,
+  partitions: { partition: number; epoch: number }[],
+  ticks: PlannedTick[],
+): FireParams {
+  return {
+    owner,
+    partitions: partitions.map(({ partition }) => partition),
+    epochs: partitions.map(({ epoch }) => epoch),
+    jobs: ticks.map(({ timer }) => timer.job),
+    job_partitions: ticks.map(({ timer }) => timer.partition),
+    dues: ticks.map(({ timer }) => timer.due),
+    revs: ticks.map(({ timer }) => timer.rev),
+    run_dues: ticks.map((tick) => tick.runDue),
+    available_ats: ticks.map((tick) => tick.availableAt),
+    next_dues: ticks.map((tick) => tick.nextDue),
+    next_starts: ticks.map((tick) => tick.nextStart),
+    versions: ticks.map(({ timer }) => timer.version),
+    routes: ticks.map(({ timer }) => timer.route),
+    places: ticks.map(() => placesOfSkip),
+    max_attempts: ticks.map(({ timer }) => 1 + timer.definition.max_retries),
+    catch_ups: ticks.map((tick) => tick.catchUp),
+    skip_froms: ticks.map((tick) => tick.skip?.from ?? null),
+    skip_tos: ticks.map((tick) => tick.skip?.to ?? null),
+    skip_counts: ticks.map((tick) => tick.skip?.count ?? null),
+  }
+}
+
+/** The overlap policy SKIP: one run of a job at a time. */
+const placesOfSkip = 1

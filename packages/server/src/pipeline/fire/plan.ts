@@ -1,0 +1,58 @@
+import type { JobDefinition } from '@carillon/contract'
+import { decideTick } from '../../time/missed.js'
+import { parseSchedule } from '../../time/schedule.js'
+
+/** A timer as scan-due.sql answers it. */
+export interface DueTimer {
+  job: number
+  partition: number
+  due: number
+  start_at: number
+  rev: number
+  uuid: string
+  version: number
+  route: number
+  definition: JobDefinition
+  now: number
+}
+
+/** One row for the firing statement: what this tick becomes, and where the cursor goes. */
+export interface PlannedTick {
+  timer: DueTimer
+  /** The tick to run; null when all that were missed are passed over. */
+  runDue: number | null
+  availableAt: number
+  catchUp: boolean
+  nextDue: number | null
+  nextStart: number | null
+  skip: { from: number; to: number; count: number } | null
+}
+
+/** What to do with a due timer. Pure: ticks are computed here, in Node only, from the rule at every firing. */
+export function planTick(timer: DueTimer, lateToleranceMs: number): PlannedTick {
+  const { definition } = timer
+  const schedule = parseSchedule(definition)
+  const decision = decideTick({
+    schedule,
+    due: timer.due,
+    startAt: timer.start_at,
+    now: timer.now,
+    lateToleranceMs,
+    policy: {
+      missedWindow: definition.missed_window,
+      maxMissed: definition.max_missed,
+      graceMs: definition.misfire_grace_seconds === null ? null : definition.misfire_grace_seconds * 1000,
+    },
+  })
+  const runDue = decision.fire?.due ?? null
+  return {
+    timer,
+    runDue,
+    // The cursor's own start time belongs to its tick; a later tick taken in its stead starts at its own instant.
+    availableAt: runDue === timer.due ? timer.start_at : (runDue ?? timer.due),
+    catchUp: decision.fire?.catchUp ?? false,
+    nextDue: decision.next,
+    nextStart: decision.next,
+    skip: decision.skip,
+  }
+}

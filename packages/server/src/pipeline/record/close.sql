@@ -1,0 +1,101 @@
+-- Closes attempts: fenced delete (or the next attempt) and ledger row, one statement for many.
+--
+-- held     Runs still leased to this worker with this token. At most once comes from here: a closed or re-leased run
+--          matches no more. FOR UPDATE waits for a rescuer; the token is checked again after the wait.
+-- again    A retry: the next attempt waits for its time and gives its overlap place back, so that it never holds up the
+--          next tick. Not where cancelling was asked for.
+-- unheld   A result whose lease is gone. If this very token is in the ledger already, the answer to an earlier call was
+--          lost, and this is the same close again; otherwise the result came too late and is kept as stale.
+-- Lock order: queue by key. Index: queue and dead_letters primary keys; ledger_history only for `unheld`.
+-- @param holder bigint
+-- @param dues bigint[]
+-- @param jobs bigint[]
+-- @param origins smallint[]
+-- @param seqs int[]
+-- @param partitions smallint[]
+-- @param tokens bigint[]
+-- @param tenants int[]
+-- @param versions int[]
+-- @param epochs bigint[]
+-- @param attempts smallint[]
+-- @param outcomes text[]
+-- @param retry_ats bigint[]
+-- @param started_ats bigint[]
+-- @param finished_ats bigint[]
+-- @param reasons text[]
+-- @param errors text[]
+-- @param results text[]
+WITH clock AS MATERIALIZED (
+  SELECT carillon.now_ms() AS now
+),
+result AS MATERIALIZED (
+  SELECT *
+  FROM unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens, :tenants, :versions, :epochs, :attempts, :outcomes,
+              :retry_ats, :started_ats, :finished_ats, :reasons, :errors, :results)
+    AS r (due, job, origin, seq, partition, token, tenant, version, epoch, attempt, outcome,
+          retry_at, started_at, finished_at, reason, error, result)
+),
+held AS MATERIALIZED (
+  SELECT q.due, q.job, q.origin, q.seq, q.partition, q.token, q.tenant, q.route, q.version, q.epoch, q.next_due,
+         q.places, q.attempt, q.max_attempts, q.round, q.available_at, q.fired_at, q.leased_at, q.catch_up,
+         r.outcome, r.started_at, r.finished_at, r.reason, r.error, r.result::jsonb AS result, r.retry_at,
+         r.retry_at IS NULL OR q.cancel_requested AS final
+  FROM carillon.queue q
+  JOIN result r ON q.due = r.due AND q.job = r.job AND q.origin = r.origin AND q.seq = r.seq
+    AND q.partition = r.partition AND q.token = r.token
+  WHERE q.holder = :holder
+  ORDER BY q.due, q.job, q.origin, q.seq
+  FOR UPDATE OF q
+),
+again AS (
+  UPDATE carillon.queue q
+  SET attempt = held.attempt + 1, available_at = held.retry_at, slot = NULL, holder = NULL, token = NULL,
+      leased_at = NULL, last_error = held.error
+  FROM held
+  WHERE NOT held.final AND q.due = held.due AND q.job = held.job AND q.origin = held.origin AND q.seq = held.seq
+    AND q.partition = held.partition
+),
+gone AS (
+  DELETE FROM carillon.queue q
+  USING held
+  WHERE held.final AND q.due = held.due AND q.job = held.job AND q.origin = held.origin AND q.seq = held.seq
+    AND q.partition = held.partition
+),
+dead AS (
+  INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempts,
+                                     round, catch_up, reason, error, result, dead_at, partition)
+  SELECT due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempt,
+         round, catch_up, coalesce(reason, 'failed'), error, result, clock.now, partition
+  FROM held CROSS JOIN clock
+  WHERE held.final AND held.outcome = 'dead'
+),
+noted AS (
+  INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt,
+                               max_attempts, version, epoch, next_due, token, worker, catch_up, available_at, fired_at,
+                               leased_at, started_at, finished_at, reason, error, result, partition)
+  SELECT clock.now, tenant, job, due, origin, seq, outcome::carillon.outcome, final, round, attempt,
+         max_attempts, version, epoch, next_due, token, :holder, catch_up, available_at, fired_at,
+         leased_at, started_at, finished_at, reason, error, result, partition
+  FROM held CROSS JOIN clock
+),
+unheld AS MATERIALIZED (
+  SELECT r.*,
+         EXISTS (
+           SELECT FROM carillon.ledger l
+           WHERE l.job = r.job AND l.due = r.due AND l.origin = r.origin AND l.seq = r.seq AND l.token = r.token
+         ) AS already
+  FROM result r
+  LEFT JOIN held USING (due, job, origin, seq, partition, token)
+  WHERE held.token IS NULL
+),
+stale AS (
+  INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
+                               epoch, token, worker, started_at, finished_at, reason, error, result, partition)
+  SELECT clock.now, tenant, job, due, origin, seq, 'stale', false, 0, attempt, version,
+         epoch, token, :holder, started_at, finished_at, 'lease_lost', error, result::jsonb, partition
+  FROM unheld CROSS JOIN clock
+  WHERE NOT already
+)
+SELECT token, CASE WHEN final THEN 'closed' ELSE 'retrying' END AS answer FROM held
+UNION ALL
+SELECT token, CASE WHEN already THEN 'already' ELSE 'stale' END FROM unheld

@@ -1,0 +1,154 @@
+import type { Logger } from 'pino'
+import { isDatabaseUnavailable } from '../../db/errors.js'
+import type { Database } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+import { type Clock, pause } from '../../platform/clock.js'
+import type { Metrics } from '../../platform/metrics.js'
+import type { AttemptResult, CloseAnswer } from '../run.js'
+import { judge, type Verdict } from './retry.js'
+
+interface CloseParams {
+  holder: number
+  dues: number[]
+  jobs: number[]
+  origins: number[]
+  seqs: number[]
+  partitions: number[]
+  tokens: number[]
+  tenants: number[]
+  versions: number[]
+  epochs: number[]
+  attempts: number[]
+  outcomes: string[]
+  retry_ats: (number | null)[]
+  started_ats: (number | null)[]
+  finished_ats: number[]
+  reasons: (string | null)[]
+  errors: (string | null)[]
+  results: (string | null)[]
+}
+
+const closeStatement = statement<CloseParams, { token: number; answer: CloseAnswer }>(
+  new URL('./close.sql', import.meta.url),
+)
+
+export interface CloserOptions {
+  database: Database
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+  batchMs: number
+  random?: () => number
+}
+
+interface Waiting {
+  result: AttemptResult
+  verdict: Verdict
+  settle: (answer: CloseAnswer) => void
+  fail: (error: unknown) => void
+}
+
+const mostPerBatch = 1_000
+
+/**
+ * Writes results in batches: those that finish while a batch is on its way share the next one, so that a busy worker
+ * pays one commit for many runs and an idle one waits a few milliseconds at most.
+ *
+ * One batch at a time. A close whose answer was lost is sent again, unchanged: the statement recognises a token that is
+ * in the ledger already. While the database is away the results wait here; the leases they belong to may lapse
+ * meanwhile, and then the statement says `stale`.
+ */
+export class Closer {
+  private waiting: Waiting[] = []
+  private writing: Promise<void> | null = null
+  private given = false
+
+  constructor(private readonly options: CloserOptions) {}
+
+  close(result: AttemptResult): Promise<CloseAnswer> {
+    const verdict = judge(result, (this.options.random ?? Math.random)())
+    return new Promise((settle, fail) => {
+      this.waiting.push({ result, verdict, settle, fail })
+      this.writing ??= this.writeAll()
+    })
+  }
+
+  /** Waits until everything handed in is written. */
+  async drained(): Promise<void> {
+    while (this.writing !== null) await this.writing
+  }
+
+  /** Stops trying while the database is away. What is unwritten is left to the rescue of this process's leases. */
+  giveUp(): void {
+    this.given = true
+  }
+
+  private async writeAll(): Promise<void> {
+    const { clock, batchMs } = this.options
+    await pause(clock, batchMs)
+    while (this.waiting.length > 0) {
+      const batch = this.waiting.splice(0, mostPerBatch)
+      for (const group of groupByHolder(batch)) await this.write(group)
+    }
+    this.writing = null
+  }
+
+  private async write(batch: Waiting[]): Promise<void> {
+    const { database, clock, log, metrics } = this.options
+    for (let tries = 1; ; tries++) {
+      try {
+        const answers = await database.run(closeStatement, parametersOf(batch))
+        const byToken = new Map(answers.map(({ token, answer }) => [token, answer]))
+        for (const { result, verdict, settle } of batch) {
+          const answer = byToken.get(result.run.token) ?? 'stale'
+          metrics.attempts.inc({ outcome: answer === 'stale' ? 'stale' : verdict.outcome })
+          settle(answer)
+        }
+        return
+      } catch (error) {
+        if (!isDatabaseUnavailable(error) || this.given) {
+          for (const { fail } of batch) fail(error)
+          return
+        }
+        if (tries === 1)
+          log.warn({ runs: batch.length, err: error }, 'results wait: the database does not take them')
+        await pause(clock, Math.min(2_000, 50 * 2 ** tries))
+      }
+    }
+  }
+}
+
+/** A process that was declared dead comes back under a new id: results of both lives may meet in one batch. */
+function groupByHolder(batch: Waiting[]): Waiting[][] {
+  const groups = new Map<number, Waiting[]>()
+  for (const entry of batch) {
+    const group = groups.get(entry.result.run.holder)
+    if (group === undefined) groups.set(entry.result.run.holder, [entry])
+    else group.push(entry)
+  }
+  return [...groups.values()]
+}
+
+function parametersOf(batch: Waiting[]): CloseParams {
+  const runs = batch.map(({ result }) => result.run)
+  return {
+    holder: runs[0]?.holder ?? 0,
+    dues: runs.map((run) => run.due),
+    jobs: runs.map((run) => run.job),
+    origins: runs.map((run) => run.origin),
+    seqs: runs.map((run) => run.seq),
+    partitions: runs.map((run) => run.partition),
+    tokens: runs.map((run) => run.token),
+    tenants: runs.map((run) => run.tenant),
+    versions: runs.map((run) => run.version),
+    epochs: runs.map((run) => run.epoch),
+    attempts: runs.map((run) => run.attempt),
+    outcomes: batch.map(({ verdict }) => verdict.outcome),
+    retry_ats: batch.map(({ verdict }) => verdict.retryAt),
+    started_ats: batch.map(({ result }) => result.startedAt),
+    finished_ats: batch.map(({ result }) => result.finishedAt),
+    reasons: batch.map(({ result }) => result.reason),
+    errors: batch.map(({ result }) => result.error),
+    results: batch.map(({ result }) => (result.result === undefined ? null : JSON.stringify(result.result))),
+  }
+}

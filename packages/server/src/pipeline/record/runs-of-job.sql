@@ -1,0 +1,50 @@
+-- The runs of one job, latest tick first: those in flight from the queue, those that ended from the ledger. A page ends
+-- at the identity of its last row. Plain read of one snapshot, so a run is never in neither.
+-- Index: queue_slot (job), ledger_history (job, due DESC), in each ledger partition.
+-- @param job bigint
+-- @param before_due bigint
+-- @param before_origin smallint
+-- @param before_seq int
+-- @param most int
+WITH live AS MATERIALIZED (
+  SELECT q.due, q.origin, q.seq, q.partition,
+         CASE WHEN q.holder IS NOT NULL AND q.available_at <= carillon.now_ms() THEN 'running' ELSE 'pending' END AS status,
+         q.attempt, q.max_attempts, q.last_error AS error,
+         CASE
+           WHEN q.holder IS NOT NULL AND q.available_at <= carillon.now_ms() THEN NULL
+           WHEN q.cancel_requested THEN 'cancel_requested'
+           WHEN q.attempt > 1 AND q.available_at > carillon.now_ms() THEN 'waiting_for_retry'
+           WHEN q.available_at > carillon.now_ms() THEN 'staged'
+           WHEN r.kind = 'task' AND NOT EXISTS (
+             SELECT FROM carillon.incarnations i
+             WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND r.name = ANY (i.tasks)
+           ) THEN 'no_worker_for_task'
+           WHEN q.places IS NOT NULL AND q.slot IS NULL THEN 'waiting_for_overlap_place'
+           ELSE 'waiting_for_worker'
+         END AS reason,
+         NULL::jsonb AS result, q.catch_up, q.version, q.token, q.holder AS worker, q.available_at,
+         CASE WHEN q.holder IS NOT NULL AND q.available_at <= carillon.now_ms()
+              THEN greatest(q.available_at, q.leased_at) END AS started_at,
+         NULL::bigint AS finished_at, NULL::bigint AS due_to, 1 AS ticks
+  FROM carillon.queue q
+  JOIN carillon.routes r ON r.route = q.route
+  WHERE q.job = :job AND (q.due, q.origin, q.seq) < (:before_due, :before_origin, :before_seq)
+),
+ended AS MATERIALIZED (
+  SELECT DISTINCT ON (l.due, l.origin, l.seq)
+         l.due, l.origin, l.seq, l.partition, l.outcome::text AS status, l.attempt, l.max_attempts, l.error, l.reason,
+         l.result, l.catch_up, l.version, l.token, l.worker, l.available_at, l.started_at, l.finished_at, l.due_to, l.ticks
+  FROM carillon.ledger l
+  WHERE l.job = :job AND l.final AND l.due <= :before_due
+    AND (l.due, l.origin, l.seq) < (:before_due, :before_origin, :before_seq)
+    AND NOT EXISTS (
+      SELECT FROM live WHERE live.due = l.due AND live.origin = l.origin AND live.seq = l.seq
+    )
+  ORDER BY l.due DESC, l.origin DESC, l.seq DESC, l.round DESC
+  LIMIT :most
+)
+SELECT * FROM live
+UNION ALL
+SELECT * FROM ended
+ORDER BY due DESC, origin DESC, seq DESC
+LIMIT :most

@@ -1,0 +1,57 @@
+-- Takes back the runs of a process that is dead or has left. Never of a live one: the state is checked here, and a dead
+-- process stays dead, so a slow but living run is never doubled. Declaring it dead waited for its leases in progress
+-- (key-share on its row), so nothing new can come under its name.
+--
+-- A run whose time had not come was not started: it is only given back. Of the others the attempt counts as lost: a
+-- ledger row, then the next attempt at once, or a dead letter when none is left. The overlap place is kept.
+-- Lock: the rows, ordered by key, SKIP LOCKED (a close in progress may still win). Scans the queue once per death.
+-- @param incarnation bigint
+-- @param most int
+WITH clock AS MATERIALIZED (
+  SELECT carillon.now_ms() AS now
+),
+orphan AS MATERIALIZED (
+  SELECT q.*, q.available_at <= clock.now AS begun,
+         q.available_at <= clock.now AND (q.attempt >= q.max_attempts OR q.cancel_requested) AS final
+  FROM carillon.queue q CROSS JOIN clock
+  WHERE q.holder = :incarnation
+    AND EXISTS (SELECT FROM carillon.incarnations i WHERE i.incarnation = :incarnation AND i.state <> 'alive')
+  ORDER BY q.due, q.job, q.origin, q.seq
+  LIMIT :most
+  FOR UPDATE OF q SKIP LOCKED
+),
+again AS (
+  UPDATE carillon.queue q
+  SET holder = NULL, token = NULL, leased_at = NULL,
+      attempt = CASE WHEN orphan.begun THEN orphan.attempt + 1 ELSE orphan.attempt END,
+      last_error = CASE WHEN orphan.begun THEN 'the worker that ran it is gone' ELSE orphan.last_error END
+  FROM orphan
+  WHERE NOT orphan.final AND q.due = orphan.due AND q.job = orphan.job AND q.origin = orphan.origin
+    AND q.seq = orphan.seq AND q.partition = orphan.partition
+),
+gone AS (
+  DELETE FROM carillon.queue q
+  USING orphan
+  WHERE orphan.final AND q.due = orphan.due AND q.job = orphan.job AND q.origin = orphan.origin
+    AND q.seq = orphan.seq AND q.partition = orphan.partition
+),
+dead AS (
+  INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempts,
+                                     round, catch_up, reason, error, dead_at, partition)
+  SELECT due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempt,
+         round, catch_up, 'worker_lost', 'the worker that ran it is gone', clock.now, partition
+  FROM orphan CROSS JOIN clock
+  WHERE final AND NOT cancel_requested
+),
+noted AS (
+  INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt,
+                               max_attempts, version, epoch, next_due, token, worker, catch_up, available_at, fired_at,
+                               leased_at, reason, error, partition)
+  SELECT clock.now, tenant, job, due, origin, seq,
+         CASE WHEN NOT final OR cancel_requested THEN 'failed' ELSE 'dead' END::carillon.outcome, final, round, attempt,
+         max_attempts, version, epoch, next_due, token, holder, catch_up, available_at, fired_at,
+         leased_at, 'worker_lost', 'the worker that ran it is gone', partition
+  FROM orphan CROSS JOIN clock
+  WHERE begun
+)
+SELECT count(*)::int AS rescued FROM orphan

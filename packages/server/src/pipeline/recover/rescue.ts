@@ -1,0 +1,56 @@
+import type { Logger } from 'pino'
+import type { Database } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+import { incarnationName } from '../../platform/ids.js'
+import type { Metrics } from '../../platform/metrics.js'
+
+const orphaningStatement = statement<Record<string, never>, { incarnation: number }>(
+  new URL('./orphaning.sql', import.meta.url),
+)
+const rescueStatement = statement<{ incarnation: number; most: number }, { rescued: number }>(
+  new URL('./rescue.sql', import.meta.url),
+)
+const rescuedStatement = statement<{ incarnation: number }, { incarnation: number }>(
+  new URL('./rescued.sql', import.meta.url),
+)
+
+export interface RescueOptions {
+  database: Database
+  log: Logger
+  metrics: Metrics
+  /** Told when runs went back to the queue. */
+  onRescued: () => void
+}
+
+const mostPerStatement = 1_000
+
+/** Takes the runs of dead processes back, so that others can lease them. Any number of processes may do this at once. */
+export class Rescue {
+  constructor(private readonly options: RescueOptions) {}
+
+  async runOnce(): Promise<undefined> {
+    const { database } = this.options
+    for (const { incarnation } of await database.run(orphaningStatement, {})) {
+      await this.rescue(incarnation)
+      await database.run(rescuedStatement, { incarnation })
+    }
+  }
+
+  private async rescue(incarnation: number): Promise<void> {
+    const { database, log, metrics, onRescued } = this.options
+    let total = 0
+    for (;;) {
+      const [row] = await database.run(rescueStatement, { incarnation, most: mostPerStatement })
+      const rescued = row?.rescued ?? 0
+      if (rescued === 0) break
+      total += rescued
+      onRescued()
+    }
+    if (total === 0) return
+    metrics.rescued.inc(total)
+    log.warn(
+      { node: incarnationName(incarnation), runs: total },
+      'took back the runs of a process that is gone',
+    )
+  }
+}

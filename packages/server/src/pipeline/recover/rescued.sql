@@ -1,0 +1,7 @@
+-- Notes that a dead process holds no run any more, so that nobody looks again. Only if that is so.
+-- @param incarnation bigint
+UPDATE carillon.incarnations
+SET rescued_at = carillon.now_ms()
+WHERE incarnation = :incarnation AND state <> 'alive'
+  AND NOT EXISTS (SELECT FROM carillon.queue WHERE holder = :incarnation)
+RETURNING incarnation

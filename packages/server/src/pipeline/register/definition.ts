@@ -1,0 +1,63 @@
+import { CarillonError, type JobDefinition, type JobInput } from '@carillon/contract'
+import { checkFrequency, parseSchedule } from '../../time/schedule.js'
+import { checkTemplate } from '../../time/template.js'
+
+/** A definition with its first tick: all that is needed to store a job. */
+export interface NewJob {
+  definition: JobDefinition
+  oneOff: boolean
+  /** Every tick up to here is none of this job's. */
+  from: number
+  due: number
+  startAt: number
+}
+
+const defaultTemplate = '{{job_id}}:{{scheduled_at_unix}}'
+const defaultGraceMs = 3_600_000
+
+/** Fills in the defaults, checks what the schema cannot say, and finds the first tick after `now`. */
+export function defineJob(input: JobInput, now: number, minIntervalMs: number): NewJob {
+  const definition = withDefaults(input, now)
+  checkTemplate(definition.idempotency_key_template)
+  const schedule = parseSchedule(definition)
+  if (schedule.kind === 'once') return oneOff(definition, schedule.next(Number.NEGATIVE_INFINITY), now)
+  const due = schedule.next(now)
+  if (due === null) throw new CarillonError('schedule_never_fires', { errors: [neverFires] })
+  checkFrequency(schedule, now, minIntervalMs)
+  return { definition, oneOff: false, from: now, due, startAt: due }
+}
+
+const neverFires = { pointer: '/schedule', message: 'names no instant after now' }
+
+function withDefaults(input: JobInput, now: number): JobDefinition {
+  return {
+    name: input.name,
+    schedule: input.schedule,
+    timezone: input.timezone ?? 'UTC',
+    anchor: now,
+    target: input.target ?? { type: 'task', task: input.name },
+    payload: input.payload ?? null,
+    idempotency_key_template: input.idempotency_key_template ?? defaultTemplate,
+    max_retries: input.max_retries ?? 3,
+    retry_backoff: input.retry_backoff ?? 'exponential',
+    missed_window: input.missed_window ?? 'RUN_ONCE',
+    max_missed: input.max_missed ?? 10,
+    misfire_grace_seconds: input.misfire_grace_seconds ?? null,
+    timeout_seconds: input.timeout_seconds ?? 300,
+  }
+}
+
+/** An instant that has passed within its grace fires at once; an older one is surely a mistake. */
+function oneOff(definition: JobDefinition, at: number | null, now: number): NewJob {
+  if (at === null) throw new CarillonError('schedule_never_fires', { errors: [neverFires] })
+  const graceMs =
+    definition.misfire_grace_seconds === null ? defaultGraceMs : definition.misfire_grace_seconds * 1000
+  if (at < now - graceMs) {
+    const ago = Math.round((now - at) / 1000)
+    throw new CarillonError('schedule_in_past', {
+      detail: `${new Date(at).toISOString()} was ${ago} s ago; the grace is ${graceMs / 1000} s.`,
+      errors: [{ pointer: '/schedule', message: `lies ${ago} s in the past` }],
+    })
+  }
+  return { definition, oneOff: true, from: at - 1, due: at, startAt: Math.max(at, now) }
+}

@@ -1,0 +1,40 @@
+import type { JobDefinition } from '@carillon/contract'
+import type { RunIdentity } from '../platform/ids.js'
+
+/** What the stages say to each other about a run. They never import one another: main.ts hands these across. */
+
+/** A run that a worker holds, as the lease statement answers it. */
+export interface LeasedRun extends RunIdentity {
+  tenant: number
+  version: number
+  epoch: number
+  attempt: number
+  maxAttempts: number
+  availableAt: number
+  token: number
+  holder: number
+  catchUp: boolean
+}
+
+/** The version of the job that a run was fired with. */
+export interface RunDefinition {
+  jobId: string
+  definition: JobDefinition
+}
+
+/** How one attempt ended, as the worker saw it. */
+export interface AttemptResult {
+  run: LeasedRun
+  definition: JobDefinition | null
+  outcome: 'succeeded' | 'failed' | 'cancelled'
+  startedAt: number | null
+  finishedAt: number
+  retryable: boolean
+  retryAfterMs: number | null
+  reason: string | null
+  error: string | null
+  result: unknown
+}
+
+/** What the database made of a result: `stale` when the lease had gone to another attempt meanwhile. */
+export type CloseAnswer = 'closed' | 'retrying' | 'already' | 'stale'

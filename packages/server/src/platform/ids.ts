@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { parse as uuidBytes, stringify as uuidText, v7 } from 'uuid'
+
+/**
+ * Names outside, keys inside. `job_…` is a UUIDv7 in 26 base32 characters; `run_…` encodes the run's whole identity,
+ * so that no index is spent on it.
+ */
+export interface RunIdentity {
+  due: number
+  job: number
+  origin: number
+  seq: number
+  partition: number
+}
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const digits = new Map([...alphabet].map((letter, value) => [letter, BigInt(value)]))
+
+const jobPattern = /^job_[0-7][0-9a-hjkmnp-tv-z]{25}$/
+const runPattern = /^run_[0-9a-hjkmnp-tv-z]{30}$/
+
+export function newUuid(): string {
+  return v7()
+}
+
+export function jobIdOf(uuid: string): string {
+  let value = 0n
+  for (const byte of uuidBytes(uuid)) value = (value << 8n) | BigInt(byte)
+  return `job_${toBase32(value, 26)}`
+}
+
+/** The UUID of a `job_…` id, or null when the text is no such id. */
+export function uuidOf(jobId: string): string | null {
+  if (!jobPattern.test(jobId)) return null
+  let value = fromBase32(jobId.slice(4))
+  const bytes = new Uint8Array(16)
+  for (let at = 15; at >= 0; at--) {
+    bytes[at] = Number(value & 0xffn)
+    value >>= 8n
+  }
+  try {
+    return uuidText(bytes)
+  } catch {
+    return null // 128 bits, but no UUID: the version or variant bits are wrong
+  }
+}
+
+/** version(4) due(48) partition(8) job(48) origin(8) seq(32) = 148 bits, in 30 characters. */
+const runIdVersion = 1n
+
+export function runIdOf(run: RunIdentity): string {
+  let value = runIdVersion
+  value = (value << 48n) | BigInt(run.due)
+  value = (value << 8n) | BigInt(run.partition)
+  value = (value << 48n) | BigInt(run.job)
+  value = (value << 8n) | BigInt(run.origin)
+  value = (value << 32n) | BigInt(run.seq)
+  return `run_${toBase32(value, 30)}`
+}
+
+export function runIdentityOf(runId: string): RunIdentity | null {
+  if (!runPattern.test(runId)) return null
+  let value = fromBase32(runId.slice(4))
+  const take = (bits: bigint) => {
+    const part = Number(value & ((1n << bits) - 1n))
+    value >>= bits
+    return part
+  }
+  const seq = take(32n)
+  const origin = take(8n)
+  const job = take(48n)
+  const partition = take(8n)
+  const due = take(48n)
+  return value === runIdVersion ? { due, job, origin, seq, partition } : null
+}
+
+/** A process's id for one life: random, and small enough for a bigint column and an exact JavaScript number. */
+export function newIncarnation(): number {
+  return Number(randomBytes(8).readBigUInt64BE() >> 11n) || 1
+}
+
+export function incarnationName(incarnation: number): string {
+  return `node_${toBase32(BigInt(incarnation), 11)}`
+}
+
+function toBase32(value: bigint, length: number): string {
+  let text = ''
+  for (let at = 0; at < length; at++) {
+    text = alphabet.charAt(Number(value & 31n)) + text
+    value >>= 5n
+  }
+  return text
+}
+
+function fromBase32(text: string): bigint {
+  let value = 0n
+  for (const letter of text) value = (value << 5n) | (digits.get(letter) ?? 0n)
+  return value
+}

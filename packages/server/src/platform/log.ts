@@ -1,0 +1,53 @@
+import { type Logger, pino } from 'pino'
+
+export interface LogOptions {
+  level: string
+  format: 'json' | 'pretty'
+}
+
+/**
+ * Logs go to stderr: stdout belongs to results. `pretty` is one short line per event for a terminal; `json` is for
+ * machines.
+ */
+export function createLog(options: LogOptions, write: (line: string) => void = toStderr): Logger {
+  const stream = options.format === 'json' ? { write } : { write: (line: string) => write(prettyLine(line)) }
+  return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream)
+}
+
+function toStderr(line: string): void {
+  process.stderr.write(line)
+}
+
+const levels: Record<number, string> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+}
+
+function prettyLine(line: string): string {
+  const { level, time, msg, err, ...fields } = JSON.parse(line) as {
+    level: number
+    time: string
+    msg?: string
+    err?: { message?: string }
+  } & Record<string, unknown>
+  const rest = Object.entries(fields).map(([key, value]) => `${key}=${plain(value)}`)
+  if (err?.message !== undefined) rest.push(`error=${plain(err.message)}`)
+  const details = rest.length > 0 ? `  ${rest.join(' ')}` : ''
+  return `${time.slice(11, 23)} ${(levels[level] ?? 'log').padEnd(5)} ${printable(msg ?? '')}${details}\n`
+}
+
+function plain(value: unknown): string {
+  return printable(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** A job's name or an error's text may hold newlines or escape codes: they stay visible and harmless. */
+function printable(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

@@ -1,0 +1,36 @@
+import type { Logger } from 'pino'
+import type { Membership } from '../cluster/membership.js'
+import type { Config } from '../config.js'
+import type { DatabaseClock } from '../db/database-clock.js'
+import type { Database } from '../db/pool.js'
+import type { Clock } from '../platform/clock.js'
+import type { Metrics } from '../platform/metrics.js'
+import { Service } from '../platform/service.js'
+
+/** What every role stands on. */
+export interface Context {
+  config: Config
+  database: Database
+  databaseClock: DatabaseClock
+  membership: Membership
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+}
+
+/** Hints between the roles of one process. Other processes find the same by polling: nothing depends on a hint. */
+export interface Hints {
+  jobChanged: () => void
+  runFired: () => void
+  runRescued: () => void
+}
+
+export function loop(
+  context: Context,
+  name: string,
+  intervalMs: number,
+  runOnce: (signal: AbortSignal) => Promise<boolean | undefined>,
+): Service {
+  const { clock, log, metrics } = context
+  return new Service({ name, intervalMs, runOnce, clock, log, metrics })
+}

@@ -1,0 +1,91 @@
+import { loopbackOnly } from '../config.js'
+import { deliver, type Targets } from '../pipeline/execute/deliver.js'
+import { Worker } from '../pipeline/execute/worker.js'
+import { Leasing } from '../pipeline/queue/leasing.js'
+import { Closer } from '../pipeline/record/closer.js'
+import type { Service } from '../platform/service.js'
+import { createAddressGuard } from '../targets/address-guard.js'
+import { createHttpTarget } from '../targets/http.js'
+import type { Attempt } from '../targets/target.js'
+import { createTaskTarget } from '../targets/task.js'
+import type { TaskRegistry } from '../targets/task-registry.js'
+import { type Context, loop } from './context.js'
+
+export interface WorkerRole {
+  services: Service[]
+  worker: Worker
+  runFired(): void
+  lost(): void
+  /** Leases nothing more, gives back what has not started, finishes the rest within the time. */
+  drain(withinMs: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Leases runs, starts each at its instant, delivers it and records what came of it. */
+export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole {
+  const { config, database, databaseClock, membership, clock, log, metrics } = context
+  const targets = composeTargets(context, tasks)
+  const queue = new Leasing({ database, databaseClock, tasks: tasks.names(), aheadMs: config.leaseAheadMs })
+  const record = new Closer({ database, clock, log, metrics, batchMs: config.closeBatchMs })
+  const worker: Worker = new Worker({
+    ports: {
+      lease: (holder, most) => queue.lease(holder, most),
+      held: (holder) => queue.held(holder),
+      revoked: (holder) => queue.revoked(holder),
+      handBack: (holder, runs) => queue.handBack(holder, runs),
+      definitions: (wanted) => queue.definitions(wanted),
+      deliver: (run, definition, signal) => deliver(targets, run, definition, signal),
+      close: (result) => record.close(result),
+      drained: () => record.drained(),
+    },
+    clock,
+    databaseClock,
+    log,
+    metrics,
+    concurrency: config.workerConcurrency,
+    self: () => membership.incarnation,
+    wake: () => leasing.wake(),
+  })
+  const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce())
+  const looking = loop(context, 'revocations', config.heartbeatMs, () => worker.lookOnce())
+
+  return {
+    services: [leasing, looking],
+    worker,
+    runFired: () => leasing.wake(),
+    lost: () => worker.abandon(),
+    async drain(withinMs) {
+      await leasing.stop()
+      await worker.handBack()
+      const { aborted } = await worker.drain(withinMs)
+      if (aborted > 0)
+        log.warn({ runs: aborted }, 'the drain time is over: runs were stopped and handed back')
+      record.giveUp()
+    },
+    close: async () => void (await Promise.all([targets.http.close(), targets.task.close()])),
+  }
+}
+
+/** Loopback is open to targets only while the API itself listens on loopback: then nobody from outside can use it. */
+export function addressGuardOf(config: Context['config']) {
+  return createAddressGuard({ allowedNetworks: config.allowedNetworks, allowLoopback: loopbackOnly(config) })
+}
+
+function composeTargets({ config, databaseClock, log }: Context, tasks: TaskRegistry): Targets {
+  const logFor = (attempt: Attempt) => {
+    const line = log.child({ job: attempt.jobId, run: attempt.runId, attempt: attempt.attempt })
+    return {
+      info: (message: string, fields?: object) => line.info(fields ?? {}, message),
+      warn: (message: string, fields?: object) => line.warn(fields ?? {}, message),
+      error: (message: string, fields?: object) => line.error(fields ?? {}, message),
+    }
+  }
+  return {
+    http: createHttpTarget({
+      guard: addressGuardOf(config),
+      now: () => databaseClock.atLeast(),
+      connectionsPerOrigin: config.workerConcurrency,
+    }),
+    task: createTaskTarget(tasks, { logFor }),
+  }
+}

@@ -1,0 +1,183 @@
+import type { LookupAddress } from 'node:dns'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, isIP, type LookupFunction } from 'node:net'
+import { afterEach, expect, test, vi } from 'vitest'
+import { createAddressGuard } from './address-guard.js'
+import { createHttpTarget } from './http.js'
+import type { Attempt } from './target.js'
+
+const attempt: Attempt = {
+  jobId: 'job_1',
+  jobName: 'j',
+  runId: 'run_1',
+  scheduledAt: 0,
+  attempt: 1,
+  token: 1,
+  catchUp: false,
+  idempotencyKey: 'k',
+  payload: null,
+  timeoutMs: 20_000,
+}
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+/** Listens and answers with its own address; undefined where the machine has no such address. */
+async function serveAt(address: string, port = 0): Promise<number | undefined> {
+  const server = createServer((_, response) => response.setHeader('connection', 'close').end(address))
+  server.listen(port, address)
+  const listening = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  if (!listening) return undefined
+  cleanups.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+interface Network {
+  allowedNetworks?: string[]
+  allowLoopback?: boolean
+  lookup?: LookupFunction
+}
+
+function deliverer({ allowedNetworks = [], allowLoopback = false, lookup }: Network) {
+  const guard = createAddressGuard({ allowedNetworks, allowLoopback })
+  const target = createHttpTarget({ guard, now: () => 0, ...(lookup && { lookup }) })
+  cleanups.push(() => target.close())
+  return (url: string) => target.deliver({ type: 'http', url }, attempt, new AbortController().signal)
+}
+
+/** Answers each lookup with the next list of addresses. */
+function resolver(...answers: string[][]): LookupFunction {
+  let calls = 0
+  return (_, options, callback) => {
+    const answer = answers[Math.min(calls++, answers.length - 1)] ?? []
+    const found: LookupAddress[] = answer.map((address) => ({ address, family: isIP(address) }))
+    expect(options.all).toBe(true)
+    callback(null, found)
+  }
+}
+
+const spellings = [
+  '127.0.0.1',
+  '127.1',
+  '2130706433',
+  '0x7f.1',
+  '0x7f000001',
+  '0177.0.0.1',
+  '127.0.0.1.',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  'localhost',
+]
+
+test.each(spellings)('%s is refused while loopback is not allowed', async (host) => {
+  const port = await serveAt('127.0.0.1')
+  const outcome = await deliverer({})(`http://${host}:${port}/`)
+  expect(outcome).toMatchObject({ kind: 'failed', reason: 'blocked_address', retryable: false })
+  expect(outcome).toHaveProperty('error', expect.stringContaining('CARILLON_ALLOWED_NETWORKS'))
+})
+
+test.each(spellings)('%s is reached when loopback is allowed', async (host) => {
+  const port = await serveAt('127.0.0.1')
+  const outcome = await deliverer({ allowLoopback: true })(`http://${host}:${port}/`)
+  expect(outcome).toEqual({ kind: 'succeeded', result: { status: 200, body: '127.0.0.1' } })
+})
+
+test('[::1] is refused, and reached when loopback is allowed', async ({ skip }) => {
+  const port = await serveAt('::1')
+  const url = `http://[::1]:${port ?? 9}/`
+  expect(await deliverer({})(url)).toMatchObject({ reason: 'blocked_address', retryable: false })
+  if (port === undefined) skip('this machine has no IPv6 loopback')
+  expect(await deliverer({ allowLoopback: true })(url)).toMatchObject({ kind: 'succeeded' })
+})
+
+test('a refusal names the host, its address and the setting', async () => {
+  const outcome = await deliverer({ lookup: resolver(['10.1.2.3']) })('http://internal.example/x')
+  expect(outcome).toEqual({
+    kind: 'failed',
+    reason: 'blocked_address',
+    retryable: false,
+    error:
+      'POST http://internal.example/x: internal.example has the address 10.1.2.3, which is a private address: ' +
+      'Carillon does not connect there. If jobs may reach it, add its network to CARILLON_ALLOWED_NETWORKS ' +
+      '(CIDR, comma-separated) on the server.',
+  })
+})
+
+test('https is guarded like http', async () => {
+  const deliver = deliverer({ lookup: resolver(['10.1.2.3']) })
+  expect(await deliver('https://internal.example/')).toMatchObject({ reason: 'blocked_address' })
+  expect(await deliver('https://169.254.169.254/')).toMatchObject({ reason: 'blocked_address' })
+})
+
+test('of a name with refused and permitted addresses only a permitted one is dialled', async ({ skip }) => {
+  const port = await serveAt('127.0.0.1')
+  if ((await serveAt('127.0.0.2', port)) === undefined) skip('this machine has only one loopback address')
+  const lookup = resolver(['127.0.0.1', '10.0.0.1', '127.0.0.2'])
+  const outcome = await deliverer({ allowedNetworks: ['127.0.0.2/32'], lookup })(
+    `http://mixed.example:${port}/`,
+  )
+  expect(outcome).toEqual({ kind: 'succeeded', result: { status: 200, body: '127.0.0.2' } })
+})
+
+test('a name that changes to a refused address is refused at the next dial', async () => {
+  const port = await serveAt('127.0.0.1')
+  const lookup = resolver(['127.0.0.1'], ['127.0.0.9'])
+  const deliver = deliverer({ allowedNetworks: ['127.0.0.1'], lookup })
+  expect(await deliver(`http://rebinding.example:${port}/`)).toMatchObject({ kind: 'succeeded' })
+  expect(await deliver(`http://rebinding.example:${port}/`)).toMatchObject({ reason: 'blocked_address' })
+})
+
+test('a name that cannot be looked up, or has no address, is a retryable failure', async () => {
+  const failing: LookupFunction = (hostname, _, callback) =>
+    callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' }), [])
+  expect(await deliverer({ lookup: failing })('http://gone.example/')).toEqual({
+    kind: 'failed',
+    reason: 'connection',
+    retryable: true,
+    error: 'POST http://gone.example/: getaddrinfo ENOTFOUND gone.example',
+  })
+  expect(await deliverer({ lookup: resolver([]) })('http://empty.example/')).toMatchObject({
+    reason: 'connection',
+    retryable: true,
+  })
+})
+
+test('several addresses that refuse the connection are all named', async () => {
+  const deliver = deliverer({ allowLoopback: true, lookup: resolver(['127.0.0.1', '127.0.0.1']) })
+  const closedPort = await closedLoopbackPort()
+  const outcome = await deliver(`http://two.example:${closedPort}/`)
+  expect(outcome).toMatchObject({ reason: 'connection', retryable: true })
+  expect(outcome).toHaveProperty(
+    'error',
+    expect.stringContaining(`connect ECONNREFUSED 127.0.0.1:${closedPort}`),
+  )
+})
+
+async function closedLoopbackPort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+test('proxy settings of the environment do not apply', async () => {
+  const closedPort = await closedLoopbackPort()
+  for (const name of ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'ALL_PROXY']) {
+    vi.stubEnv(name, `http://127.0.0.1:${closedPort}`)
+  }
+  const port = await serveAt('127.0.0.1')
+  const outcome = await deliverer({ allowLoopback: true })(`http://127.0.0.1:${port}/`)
+  expect(outcome).toMatchObject({ kind: 'succeeded' })
+})

@@ -1,0 +1,69 @@
+import type { Attempt } from './target.js'
+
+/** Belong to one connection, or are set by the HTTP client: from a job they could desynchronise the two sides. */
+const transportHeaders = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  // Answers are kept as they come, so a compressed one would be unreadable.
+  'accept-encoding',
+])
+
+/** Why a job may not set this header; undefined when it may. */
+export function reservedHeader(name: string): string | undefined {
+  const lower = name.toLowerCase()
+  if (lower.startsWith('carillon-') || lower === 'idempotency-key')
+    return 'is set by Carillon for every attempt'
+  if (transportHeaders.has(lower)) return 'is set by the HTTP client'
+  return undefined
+}
+
+export function isHeaderName(name: string): boolean {
+  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)
+}
+
+/** Printable ASCII, tab and Latin-1: what HTTP carries. Excludes CR, LF and NUL, so nothing can be injected. */
+export function isHeaderValue(value: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+}
+
+/** Flat name, value, … list: a job's own headers over ours, but never over a reserved one. */
+export function deliveryHeaders(
+  attempt: Attempt,
+  own: Readonly<Record<string, string>>,
+  hasBody: boolean,
+): string[] {
+  const headers = new Map<string, [string, string]>()
+  const set = (name: string, value: string) => headers.set(name.toLowerCase(), [name, value])
+  set('user-agent', 'Carillon/0.1')
+  if (hasBody) set('content-type', 'application/json')
+  for (const [name, value] of Object.entries(own)) {
+    if (reservedHeader(name) === undefined) set(name, value)
+  }
+  set('accept-encoding', 'identity')
+  set('Carillon-Job-Id', attempt.jobId)
+  set('Carillon-Run-Id', attempt.runId)
+  set('Carillon-Scheduled-At', new Date(attempt.scheduledAt).toISOString())
+  set('Carillon-Attempt', String(attempt.attempt))
+  set('Carillon-Fencing-Token', String(attempt.token))
+  set('Carillon-Catch-Up', String(attempt.catchUp))
+  set('Idempotency-Key', asciiOnly(attempt.idempotencyKey))
+  return [...headers.values()].flat()
+}
+
+/** Percent-encodes what a header cannot carry; the body has the key as it is. */
+function asciiOnly(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/g, (part) =>
+    encodeURIComponent(part.replace(/\p{Surrogate}/gu, '\uFFFD')),
+  )
+}

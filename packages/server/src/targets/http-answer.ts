@@ -1,0 +1,88 @@
+import { retryAfterMs } from './retry-after.js'
+import { capText, decodeUtf8Start, storableText } from './storable.js'
+import type { Outcome } from './target.js'
+
+const excerptBytes = 4_096
+/** An answer a little longer than the excerpt is read to its end, which keeps the connection usable. */
+const drainBytes = 65_536
+const excerptInErrorBytes = 500
+
+type Headers = Record<string, string | string[] | undefined>
+
+/** What is known of an answer so far: it grows while the body is read, so a deadline can tell how far it came. */
+export class Answer {
+  readonly status: number
+  private readonly headers: Headers
+  private kept = Buffer.alloc(0)
+  received = 0
+
+  constructor(status: number, headers: Headers) {
+    this.status = status
+    this.headers = headers
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300
+  }
+
+  header(name: string): string | undefined {
+    const value = this.headers[name]
+    return Array.isArray(value) ? value[0] : value
+  }
+
+  /** Reads the body to its end, or until there is more of it than anybody will look at. */
+  async read(body: AsyncIterable<Uint8Array>): Promise<void> {
+    for await (const chunk of body) {
+      const room = excerptBytes - this.kept.length
+      if (room > 0) this.kept = Buffer.concat([this.kept, chunk.subarray(0, room)])
+      this.received += chunk.length
+      // Leaving the loop destroys the stream, and with it the connection.
+      if (this.received > drainBytes) return
+    }
+  }
+
+  get excerpt(): string {
+    return capText(storableText(decodeUtf8Start(this.kept)), excerptBytes)
+  }
+
+  get result(): { status: number; body: string; truncated?: true } {
+    const truncated = this.received > this.kept.length
+    return { status: this.status, body: this.excerpt, ...(truncated && { truncated }) }
+  }
+}
+
+/** What a complete answer, or the status of one that broke off, means for the run. `call` reads "POST http://…". */
+export function judge(answer: Answer, call: string, now: number): Outcome {
+  if (answer.ok) return { kind: 'succeeded', result: answer.result }
+  const retryable = retryableStatus(answer.status)
+  const wait = retryable ? retryAfterMs(answer.header('retry-after'), now) : undefined
+  return {
+    kind: 'failed',
+    error: `${call} answered ${answer.status}${explain(answer)}`,
+    retryable,
+    reason: 'http_status',
+    result: answer.result,
+    ...(wait !== undefined && { retryAfterMs: wait }),
+  }
+}
+
+/** Timeouts, "too early", "too many" and the server's own failures pass; any other refusal would be repeated. */
+function retryableStatus(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500
+}
+
+function explain(answer: Answer): string {
+  if (answer.status >= 300 && answer.status < 400) {
+    const location = oneLine(answer.header('location') ?? '')
+    const where = location === '' ? '' : ` (to ${location})`
+    return `${where}: redirects are not followed. Give the job's target the final URL.`
+  }
+  const excerpt = oneLine(answer.excerpt)
+  return excerpt === '' ? '' : `: ${excerpt}`
+}
+
+function oneLine(text: string): string {
+  const line = storableText(text).replace(/\s+/g, ' ').trim()
+  const capped = capText(line, excerptInErrorBytes)
+  return capped === line ? line : `${capped}…`
+}

@@ -1,0 +1,48 @@
+/** One try of a run, as a target needs to know it. */
+export interface Attempt {
+  jobId: string
+  jobName: string
+  runId: string
+  /** The tick, in milliseconds since the epoch. The same over all attempts of a run. */
+  scheduledAt: number
+  attempt: number
+  token: number
+  catchUp: boolean
+  idempotencyKey: string
+  payload: unknown
+  timeoutMs: number
+}
+
+export type Outcome =
+  /** `result` is JSON that the database can store, already capped. */
+  | { kind: 'succeeded'; result: unknown }
+  | {
+      kind: 'failed'
+      error: string
+      /** Whether another attempt can end differently, as far as the target can tell. */
+      retryable: boolean
+      retryAfterMs?: number
+      result?: unknown
+      reason: FailureReason
+    }
+
+/** Stable words: they are stored with the run and shown by the API. */
+export type FailureReason =
+  | 'http_status'
+  | 'timeout'
+  | 'connection'
+  | 'blocked_address'
+  | 'invalid_target'
+  | 'task_error'
+  | 'task_non_retryable'
+  /** The caller's signal ended the attempt. Whoever aborted knows whether to try again. */
+  | 'cancelled'
+  | 'unserved'
+
+/** Where runs are delivered. `deliver` never rejects because of what the other side does. */
+export interface Target<T> {
+  readonly type: string
+  deliver(target: T, attempt: Attempt, signal: AbortSignal): Promise<Outcome>
+  /** Frees what is held. Called when no delivery is wanted any more: one still under way is cut off. */
+  close(): Promise<void>
+}

@@ -1,0 +1,130 @@
+import { CarillonError, type Job, type JobInput, type Run } from '@carillon/contract'
+import { pino } from 'pino'
+import type { ApiPorts, HealthPort, JobsPort, MetricsPort, PageQuery, RunsPort } from '../../src/http/api.js'
+import type { HttpOptions } from '../../src/http/server.js'
+
+/** Jobs and runs in memory, behind the ports that the HTTP room is handed. */
+export class MemoryPorts implements ApiPorts {
+  readonly stored = new Map<string, Job>()
+  readonly runsByJob = new Map<string, Run[]>()
+  readonly created: { tenant: number; input: JobInput }[] = []
+  readonly pages: PageQuery[] = []
+
+  readonly jobs: JobsPort = {
+    create: (tenant, input) => {
+      this.created.push({ tenant, input })
+      const job = jobFrom(input, this.stored.size + 1)
+      this.stored.set(job.job_id, job)
+      return Promise.resolve(job)
+    },
+    list: (_tenant, query) => {
+      this.pages.push(query)
+      const { slice, next } = pageOf([...this.stored.values()], query)
+      return Promise.resolve({ data: slice, next_cursor: next })
+    },
+    get: (_tenant, jobId) => this.find(jobId),
+    delete: async (_tenant, jobId) => {
+      await this.find(jobId)
+      this.stored.delete(jobId)
+    },
+  }
+
+  readonly runs: RunsPort = {
+    listByJob: async (_tenant, jobId, query) => {
+      this.pages.push(query)
+      await this.find(jobId)
+      const { slice, next } = pageOf(this.runsByJob.get(jobId) ?? [], query)
+      return { runs: slice, next_cursor: next }
+    },
+  }
+
+  private find(jobId: string): Promise<Job> {
+    const job = this.stored.get(jobId)
+    return job === undefined ? Promise.reject(new CarillonError('job_not_found')) : Promise.resolve(job)
+  }
+}
+
+export const healthy: HealthPort = {
+  live: () => true,
+  ready: () => Promise.resolve({ ready: true, checks: { database: { ok: true } } }),
+}
+
+export const someMetrics: MetricsPort = {
+  contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  render: () => Promise.resolve('carillon_runs_in_flight 0\n'),
+}
+
+export function httpOptions(given: Partial<HttpOptions> = {}): HttpOptions {
+  return {
+    host: '127.0.0.1',
+    port: 0,
+    maxBodyBytes: 64 * 1024,
+    version: '0.0.0',
+    log: pino({ level: 'silent' }),
+    health: healthy,
+    metrics: someMetrics,
+    api: new MemoryPorts(),
+    dashboardDir: null,
+    ...given,
+  }
+}
+
+export function jobIdNumber(number: number): string {
+  return `job_${String(number).padStart(26, '0')}`
+}
+
+export function jobFrom(input: JobInput, number: number): Job {
+  return {
+    job_id: jobIdNumber(number),
+    name: input.name,
+    state: 'active',
+    version: 1,
+    schedule: input.schedule,
+    timezone: input.timezone ?? 'UTC',
+    next_run_at: '2026-12-01T09:00:00.000Z',
+    target: input.target ?? { type: 'task', task: 'log' },
+    payload: input.payload ?? null,
+    idempotency_key_template: input.idempotency_key_template ?? '{{job_id}}:{{scheduled_at_unix}}',
+    max_retries: input.max_retries ?? 3,
+    retry_backoff: input.retry_backoff ?? 'exponential',
+    missed_window: input.missed_window ?? 'RUN_ONCE',
+    max_missed: input.max_missed ?? 10,
+    misfire_grace_seconds: input.misfire_grace_seconds ?? null,
+    timeout_seconds: input.timeout_seconds ?? 300,
+    created_at: '2026-11-01T00:00:00.000Z',
+    updated_at: '2026-11-01T00:00:00.000Z',
+    ended_at: null,
+    warnings: [],
+  }
+}
+
+export function runOf(jobId: string, number: number, given: Partial<Run> = {}): Run {
+  return {
+    run_id: `run_${String(number).padStart(30, '0')}`,
+    job_id: jobId,
+    scheduled_at: '2026-11-01T09:00:00.000Z',
+    available_at: '2026-11-01T09:00:00.000Z',
+    started_at: '2026-11-01T09:00:00.012Z',
+    finished_at: '2026-11-01T09:00:01.000Z',
+    status: 'succeeded',
+    attempt: 1,
+    max_attempts: 4,
+    error: null,
+    reason: null,
+    result: null,
+    catch_up: false,
+    version: 1,
+    fencing_token: number,
+    worker: 'worker-1',
+    skipped_until: null,
+    skipped_count: null,
+    ...given,
+  }
+}
+
+function pageOf<T>(all: readonly T[], { limit, cursor }: PageQuery): { slice: T[]; next: string | null } {
+  const start = cursor === null ? 0 : Number(cursor)
+  if (!Number.isInteger(start)) throw new CarillonError('invalid_cursor')
+  const end = start + limit
+  return { slice: all.slice(start, end), next: end < all.length ? String(end) : null }
+}

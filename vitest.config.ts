@@ -1,0 +1,42 @@
+import { defineConfig } from 'vitest/config'
+
+// Sources, not builds: a test sees the code as it is. Only e2e tests start the built command.
+const conditions = ['carillon:source', 'node', 'import', 'module', 'default']
+const shared = {
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+}
+
+export default defineConfig({
+  ...shared,
+  test: {
+    projects: [
+      {
+        ...shared,
+        test: { name: 'unit', include: ['packages/*/src/**/*.test.ts'], exclude: ['**/*.db.test.ts'], testTimeout: 30_000 },
+      },
+      {
+        ...shared,
+        test: {
+          name: 'db',
+          include: ['packages/server/src/**/*.db.test.ts', 'packages/server/test/db/**/*.test.ts'],
+          globalSetup: ['packages/server/test/kit/global-postgres.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: 'e2e',
+          include: ['packages/server/test/e2e/**/*.test.ts', 'packages/cli/test/**/*.test.ts', 'scripts/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          // Real processes and a real Postgres each: one file at a time keeps two cores honest.
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+})
