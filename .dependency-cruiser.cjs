@@ -2,7 +2,12 @@
 const server = '^packages/server/src'
 module.exports = {
   forbidden: [
-    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
     {
       name: 'stages-never-import-each-other',
       comment: 'pipeline/fire may not import pipeline/queue: the tables between them are the interface.',
@@ -15,7 +20,13 @@ module.exports = {
       comment: 'time/ has no I/O and no clock of its own.',
       severity: 'error',
       from: { path: `${server}/time/`, pathNot: '[.]test[.]ts$' },
-      to: { path: [`${server}/(?!time/)`, '^(node:)?(fs|net|http|https|child_process|timers|process|os)(/|$)', 'node_modules/(pg|fastify|undici)/'] },
+      to: {
+        path: [
+          `${server}/(?!time/)`,
+          '^(node:)?(fs|net|http|https|child_process|timers|process|os)(/|$)',
+          'node_modules/(pg|fastify|undici)/',
+        ],
+      },
     },
     {
       name: 'http-has-no-sql',
@@ -61,7 +72,12 @@ module.exports = {
       from: { path: '^packages/sdk/src' },
       to: { path: ['^packages/(server|cli|dashboard)', 'node_modules/(pg|fastify|undici|croner)/'] },
     },
-    { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: ['[.]d[.]ts$', '[.]test[.]ts$', 'src/index[.]ts$'] }, to: {} },
+    {
+      name: 'no-orphans',
+      severity: 'error',
+      from: { orphan: true, pathNot: ['[.]d[.]ts$', '[.]test[.]ts$', 'src/index[.]ts$'] },
+      to: {},
+    },
     {
       name: 'no-undeclared-dependency',
       severity: 'error',
@@ -74,6 +90,9 @@ module.exports = {
     exclude: { path: 'dist/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.check.json' },
-    enhancedResolveOptions: { conditionNames: ['carillon:source', 'import', 'node', 'default'], exportsFields: ['exports'] },
+    enhancedResolveOptions: {
+      conditionNames: ['carillon:source', 'import', 'node', 'default'],
+      exportsFields: ['exports'],
+    },
   },
 }

@@ -1,7 +1,15 @@
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['**/dist/**', '**/node_modules/**', 'packages/dashboard/public/**', '.scratch/**'] },
+  {
+    ignores: [
+      '**/dist/**',
+      '**/node_modules/**',
+      'packages/dashboard/public/**',
+      '.scratch/**',
+      '.dependency-cruiser.cjs',
+    ],
+  },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {
@@ -10,7 +18,10 @@ export default tseslint.config(
     rules: {
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': 'error',
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       'no-restricted-syntax': [
@@ -27,12 +38,21 @@ export default tseslint.config(
   },
   {
     files: ['packages/*/src/**/*.ts'],
-    ignores: ['packages/server/src/config.ts', 'packages/server/src/config/**', 'packages/cli/src/**', '**/*.test.ts'],
+    ignores: [
+      'packages/server/src/config.ts',
+      'packages/server/src/config/**',
+      'packages/cli/src/**',
+      '**/*.test.ts',
+    ],
     rules: {
       'no-restricted-properties': [
         'error',
         { object: 'process', property: 'env', message: 'config.ts is the only reader of the environment.' },
-        { object: 'Date', property: 'now', message: 'Time comes from the injected clock (platform/clock.ts).' },
+        {
+          object: 'Date',
+          property: 'now',
+          message: 'Time comes from the injected clock (platform/clock.ts).',
+        },
       ],
     },
   },

@@ -1,11 +1,9 @@
+import { defaultServerConditions } from 'vite'
 import { defineConfig } from 'vitest/config'
 
 // Sources, not builds: a test sees the code as it is. Only e2e tests start the built command.
-const conditions = ['carillon:source', 'node', 'import', 'module', 'default']
-const shared = {
-  resolve: { conditions },
-  ssr: { resolve: { conditions, externalConditions: conditions } },
-}
+const conditions = ['carillon:source', ...defaultServerConditions]
+const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } }
 
 export default defineConfig({
   ...shared,
@@ -13,7 +11,12 @@ export default defineConfig({
     projects: [
       {
         ...shared,
-        test: { name: 'unit', include: ['packages/*/src/**/*.test.ts'], exclude: ['**/*.db.test.ts'], testTimeout: 30_000 },
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts'],
+          exclude: ['**/*.db.test.ts'],
+          testTimeout: 30_000,
+        },
       },
       {
         ...shared,
@@ -30,7 +33,11 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'e2e',
-          include: ['packages/server/test/e2e/**/*.test.ts', 'packages/cli/test/**/*.test.ts', 'scripts/**/*.test.ts'],
+          include: [
+            'packages/server/test/e2e/**/*.test.ts',
+            'packages/cli/test/**/*.test.ts',
+            'scripts/**/*.test.ts',
+          ],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           // Real processes and a real Postgres each: one file at a time keeps two cores honest.

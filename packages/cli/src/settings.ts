@@ -1,4 +1,5 @@
 import {
+  type FlagKey,
   type Flags,
   type LoadedConfig,
   loadConfig,
@@ -7,9 +8,16 @@ import {
 } from '@carillon/server/config'
 import { type Command, Option } from 'commander'
 
-/** Adds the flags of the settings table, so that a setting is described in one place only. */
-export function withSettings(command: Command, audience: 'server' | 'client'): Command {
-  for (const { flag, doc, repeatable } of settingFlags.filter((setting) => setting.audience === audience)) {
+/** Adds flags of the settings table, so that a setting is described in one place only; `only` names a few of them. */
+export function withSettings(
+  command: Command,
+  audience: 'server' | 'client',
+  only?: readonly FlagKey[],
+): Command {
+  const wanted = settingFlags.filter(
+    (setting) => setting.audience === audience && (only?.includes(setting.key) ?? true),
+  )
+  for (const { flag, doc, repeatable } of wanted) {
     const option = new Option(`${flag} <value>`, doc)
     command.addOption(repeatable ? option.argParser(append) : option)
   }
@@ -27,10 +35,11 @@ export function settingsOf(command: Command): LoadedConfig {
   return loadConfig({ env: readEnvironment(), flags: flags as Flags })
 }
 
-function attributeName(flag: string): string {
-  return new Option(flag).attributeName()
+/** For an option that may be given several times. */
+export function append(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value]
 }
 
-function append(value: string, before: string[] | undefined): string[] {
-  return [...(before ?? []), value]
+function attributeName(flag: string): string {
+  return new Option(flag).attributeName()
 }

@@ -1,3 +1,4 @@
+export * from './error-reference.js'
 export * from './errors.js'
 export * from './job.js'
 export * from './limits.js'

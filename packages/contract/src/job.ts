@@ -80,7 +80,8 @@ export const JobInput = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: limits.graceSeconds,
-        description: 'A tick missed longer ago is not run. Default 3600 for RUN_ALL and one-offs',
+        description:
+          'A tick missed longer ago is not run. Default 3600 for RUN_ALL, and for an instant that has passed when it is registered',
       }),
     ),
     timeout_seconds: Type.Optional(

@@ -8,6 +8,7 @@ import type { Config } from './config/settings.js'
 
 export type { ConfigRow } from './config/describe.js'
 export { describeConfig } from './config/describe.js'
+export { editDistance } from './config/edit-distance.js'
 export type { FlagKey, Flags, SettingFlag } from './config/flags.js'
 export { settingFlags } from './config/flags.js'
 export type { ConfigSources } from './config/load.js'

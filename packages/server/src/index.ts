@@ -10,5 +10,15 @@ export {
   type StartOptions,
   startServer,
 } from './main.js'
-export { loadMigrations } from './db/migrate.js'
+export { findBinaryPackage } from './db/embedded/binaries.js'
+export { type EmbeddedState, findRunningPostgres } from './db/embedded/find-running.js'
+export {
+  type ClusterFacts,
+  inspectCluster,
+  inspectSchema,
+  inspectServer,
+  type ServerFacts,
+} from './db/inspect.js'
+export { loadMigrations, type MigrationStatus } from './db/migrate.js'
+export { loadTasks } from './targets/task-registry.js'
 export { version } from './version.js'

@@ -17,6 +17,18 @@ export interface MigrationReport {
   applied: string[]
 }
 
+/** What the database has and what this carillon would add. */
+export interface MigrationStatus {
+  /** The schema's version; 0 where there is no schema yet. */
+  current: number
+  /** The newest version that this carillon knows. */
+  newest: number
+  applied: { version: number; file: string; applied_at: string }[]
+  pending: string[]
+  /** Applied ones whose file is not what it was: a released migration never changes. */
+  changed: string[]
+}
+
 const directory = new URL('../../migrations/', import.meta.url)
 /** Spells "carillon": one migrator at a time in a database. */
 const lockKey = '7161677110969590382'
@@ -53,6 +65,36 @@ export async function migrate(
     return await applyMissing(client, migrations)
   } finally {
     await client.query('SELECT pg_advisory_unlock($1)', [lockKey])
+  }
+}
+
+/** Reads and changes nothing: no lock, no schema, no table. */
+export async function migrationStatus(
+  client: pg.Client,
+  migrations: Migration[] = loadMigrations(),
+): Promise<MigrationStatus> {
+  const { rows: tables } = await client.query<{ present: boolean }>(
+    "SELECT to_regclass('carillon.migrations') IS NOT NULL AS present",
+  )
+  const { rows } = tables[0]?.present
+    ? await client.query<{ version: number; name: string; checksum: string; applied_at: Date }>(
+        'SELECT version, name, checksum, applied_at FROM carillon.migrations ORDER BY version',
+      )
+    : { rows: [] }
+  const current = rows.at(-1)?.version ?? 0
+  const checksums = new Map(rows.map((row) => [row.version, row.checksum]))
+  return {
+    current,
+    newest: migrations.at(-1)?.version ?? 0,
+    applied: rows.map(({ version, name, applied_at }) => ({
+      version,
+      file: fileName({ version, name }),
+      applied_at: applied_at.toISOString(),
+    })),
+    pending: migrations.filter(({ version }) => version > current).map(fileName),
+    changed: migrations
+      .filter(({ version, checksum }) => (checksums.get(version) ?? checksum) !== checksum)
+      .map(fileName),
   }
 }
 
@@ -137,6 +179,6 @@ async function takeLock(client: pg.Client, clock: Clock): Promise<void> {
   }
 }
 
-function fileName(migration: Migration): string {
+function fileName(migration: Pick<Migration, 'version' | 'name'>): string {
   return `${String(migration.version).padStart(4, '0')}_${migration.name}.sql`
 }

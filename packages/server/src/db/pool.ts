@@ -84,8 +84,8 @@ function queryOf<Params extends object, Row extends object>(
   statement: Statement<Params, Row>,
   params: Params,
 ): pg.QueryConfig {
-  const values = valuesOf(statement as Statement<never, object>, params)
-  return { name: statement.name, text: statement.text, values: values as unknown[] }
+  const values = valuesOf(statement, params)
+  return { name: statement.name, text: statement.text, values }
 }
 
 function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
@@ -102,9 +102,10 @@ function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
 }
 
 /** bigint columns hold milliseconds, keys, epochs and tokens: all of them exact in a JavaScript number, or an error. */
-function typeParser(oid: number, format?: 'text' | 'binary') {
-  if (oid === pg.types.builtins.INT8 && format !== 'binary') return exactNumber
-  return pg.types.getTypeParser(oid, format as 'text')
+const int8 = 20
+function typeParser(oid: number, format?: 'text'): (text: string) => unknown {
+  if (oid === int8 && format !== ('binary' as string)) return exactNumber
+  return pg.types.getTypeParser(oid, format) as (text: string) => unknown
 }
 
 function exactNumber(text: string): number {

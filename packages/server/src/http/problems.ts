@@ -8,6 +8,10 @@ export const problemMediaType = 'application/problem+json'
 
 /** Everything that goes wrong with a request leaves through here. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (hungUp(request)) {
+    request.log.debug('the caller hung up before its request was complete')
+    return sendProblem(new CarillonError('malformed_request', { cause: error }), request, reply)
+  }
   const known = toCarillonError(error, request)
   if (known.code === 'internal_error') request.log.error({ err: error }, 'a request failed unexpectedly')
   if (known.code === 'database_unavailable')
@@ -49,9 +53,6 @@ export function answerUnknownRoute(routes: KnownRoutes) {
 
 function toCarillonError(error: unknown, request: FastifyRequest): CarillonError {
   if (error instanceof CarillonError) return error
-  if (hungUp(request)) {
-    return new CarillonError('malformed_request', { detail: 'The body ended before its time.', cause: error })
-  }
   const code = codeOf(error) ?? ''
   if (code.startsWith('FST_')) return frameworkError(code, error, request)
   if (isDatabaseUnavailable(error)) return new CarillonError('database_unavailable', { cause: error })

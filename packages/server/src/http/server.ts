@@ -1,4 +1,4 @@
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { codeOf } from '../db/errors.js'
 import { systemClock } from '../platform/clock.js'
@@ -25,7 +25,12 @@ export interface HttpServer {
 
 export function createHttpServer(options: HttpOptions): HttpServer {
   const { app } = buildApp(options)
-  const connections = followConnections(app)
+  let closing = false
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    // Without it a kept-alive connection would stay open after its answer and hold up the close.
+    if (closing) void reply.header('Connection', 'close')
+    done()
+  })
   const port = () => (app.server.address() as AddressInfo | null)?.port ?? options.port
 
   return {
@@ -38,7 +43,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     async listen() {
       try {
         await app.listen({
-          host: options.host,
+          // Given the name, Fastify opens a second listener for ::1, which close() would not wait for.
+          host: options.host === 'localhost' ? '127.0.0.1' : options.host,
           port: options.port,
           listenTextResolver: (address) => `listening on ${address}`,
         })
@@ -47,8 +53,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       }
     },
     async close() {
-      connections.endAfterAnswer()
-      const callOff = systemClock.after(options.closeTimeoutMs ?? timeouts.close, () => connections.cutOff())
+      closing = true
+      const callOff = systemClock.after(options.closeTimeoutMs ?? timeouts.close, () =>
+        app.server.closeAllConnections(),
+      )
       try {
         await app.close()
       } finally {
@@ -56,33 +64,6 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       }
     },
     inject: app.inject.bind(app),
-  }
-}
-
-/** Knows the connections with a request in flight. They may belong to more than one listener: `localhost` has two. */
-function followConnections(app: FastifyInstance) {
-  const busy = new Set<Socket>()
-  let closing = false
-  app.addHook('onRequest', (request, reply, done) => {
-    const { socket } = request.raw
-    busy.add(socket)
-    // Comes after the last byte, and also when the peer has gone without waiting for it.
-    reply.raw.once('close', () => busy.delete(socket))
-    done()
-  })
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    // Without it a kept-alive connection would stay open after its answer and hold up the close.
-    if (closing) void reply.header('Connection', 'close')
-    done()
-  })
-  return {
-    endAfterAnswer() {
-      closing = true
-    },
-    cutOff() {
-      app.server.closeAllConnections()
-      for (const socket of busy) socket.destroy()
-    },
   }
 }
 

@@ -99,13 +99,12 @@ export class Service {
   private rest(): Promise<void> {
     const { intervalMs, clock } = this.options
     return new Promise((resolve) => {
-      const cancel = clock.after(this.restMs(intervalMs), done)
-      const self = this
-      function done() {
+      const done = () => {
         cancel()
-        self.wakeUp = null
+        this.wakeUp = null
         resolve()
       }
+      const cancel = clock.after(this.restMs(intervalMs), done)
       this.wakeUp = done
     })
   }

@@ -43,13 +43,12 @@ const weekday: FieldRule = {
   firstName: 0,
 }
 
-/** A cron rule that was read: its text in one spelling, and the values that the clock fields name. */
+/** A cron rule that was read: its text in one spelling, and the seconds and minutes it names. */
 export interface CronFields {
   /** Six fields, numbers instead of names. */
   readonly text: string
   readonly seconds: readonly number[]
   readonly minutes: readonly number[]
-  readonly hours: readonly number[]
 }
 
 interface Field {
@@ -213,5 +212,5 @@ export function parseCronFields(source: string): CronFields {
     )
   }
   const text = [seconds, minutes, hours, days, months, weekdays].map((field) => field.text).join(' ')
-  return { text, seconds: seconds.values, minutes: minutes.values, hours: hours.values }
+  return { text, seconds: seconds.values, minutes: minutes.values }
 }

@@ -15,7 +15,6 @@ export class CronTicks {
   readonly #zone: string
   /** Milliseconds after the full hour, ascending. */
   readonly #inHour: readonly number[]
-  readonly #hours: ReadonlySet<number>
   /** An interval without ticks: `after` in [from, tick) has `tick` for an answer. */
   #latest: { from: number; tick: number } | null = null
   /** Begin of an hour in which every entry of the table is a tick. */
@@ -27,7 +26,6 @@ export class CronTicks {
     this.#inHour = fields.minutes.flatMap((minute) =>
       fields.seconds.map((second) => (minute * 60 + second) * 1000),
     )
-    this.#hours = new Set(fields.hours)
   }
 
   next(after: number): number | null {
@@ -56,17 +54,15 @@ export class CronTicks {
   #search(after: number): number | null {
     if (!(Math.abs(after) < latestInstant)) return null
     const tick = this.#cron.nextRun(new Date(after))?.getTime() ?? null
+    // A rule with one tick an hour gains nothing; and of those alone croner moves ticks out of jumps of the clocks.
     if (tick !== null && this.#inHour.length > 1) this.#rememberHour(tick)
     return tick
   }
 
   #rememberHour(tick: number): void {
     const offset = offsetAt(tick, this.#zone)
-    const local = tick + offset
-    const begin = Math.floor(local / hourMs) * hourMs - offset
-    // A tick that was moved out of a jump of the clocks lies in an hour that the rule does not name.
-    const hourOfDay = Math.floor(local / hourMs) % 24
+    const begin = Math.floor((tick + offset) / hourMs) * hourMs - offset
     const even = offsetAt(begin, this.#zone) === offset && offsetAt(begin + hourMs - 1, this.#zone) === offset
-    this.#evenHour = even && this.#hours.has(hourOfDay) ? begin : null
+    this.#evenHour = even ? begin : null
   }
 }

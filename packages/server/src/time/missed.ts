@@ -73,7 +73,7 @@ function runLatest(input: TickInput, most: number, graceMs: number): TickDecisio
   const kept = missed.latest.length - firstKept
   return {
     ...fireTick(input, fired),
-    skip: skippedRange(due, missed.latest[firstKept - 1], missed.count - kept + 1),
+    skip: skippedRange(due, missed.latest[firstKept - 1], missed.count - kept),
   }
 }
 

@@ -123,6 +123,19 @@ describe('cron', () => {
       { numRuns: 150 },
     )
   })
+
+  it.each(['2026-04-04T15:00:00Z', '2026-10-03T15:30:00Z'])(
+    'gives the same ticks as croner alone when asked backwards over a change in the middle of an hour, %s',
+    (change) => {
+      const timezone = 'Australia/Lord_Howe'
+      const croner = new Cron('*/7 * * * *', { timezone, mode: '5-or-6-parts', paused: true })
+      const schedule = read('*/7 * * * *', timezone)
+      for (let minutes = 120; minutes >= -120; minutes--) {
+        const after = Date.parse(change) + minutes * 60_000
+        expect(schedule.next(after)).toBe(croner.nextRun(new Date(after))?.getTime())
+      }
+    },
+  )
 })
 
 describe('interval', () => {

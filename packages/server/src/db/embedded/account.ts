@@ -7,12 +7,16 @@ import { runProgram } from './run-program.js'
 /** macOS ships the account under the second name. */
 const ACCOUNT_NAMES = ['postgres', '_postgres']
 
-const USER_TOOLS: readonly (readonly [program: string, args: readonly string[]])[] = [
-  ['useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/bin/false', 'postgres']],
+type Command = readonly [program: string, ...args: string[]]
+
+const SHADOW_TOOLS: readonly Command[] = [
+  ['useradd', '--system', '--user-group', '--no-create-home', '--shell', '/bin/false', 'postgres'],
   // Where a group of that name is there already, useradd wants to be told to use it.
-  ['useradd', ['--system', '--gid', 'postgres', '--no-create-home', '--shell', '/bin/false', 'postgres']],
-  ['addgroup', ['-S', 'postgres']],
-  ['adduser', ['-S', '-D', '-H', '-G', 'postgres', '-s', '/bin/false', 'postgres']],
+  ['useradd', '--system', '--gid', 'postgres', '--no-create-home', '--shell', '/bin/false', 'postgres'],
+]
+const BUSYBOX_TOOLS: readonly Command[] = [
+  ['addgroup', '-S', 'postgres'],
+  ['adduser', '-S', '-D', '-H', '-G', 'postgres', '-s', '/bin/false', 'postgres'],
 ]
 
 /** Only root may share the folder of another user: everyone else could neither read the password nor start it. */
@@ -43,17 +47,18 @@ async function postgresAccount(): Promise<Identity> {
   const existing = await findAccount()
   if (existing) return existing
   const said: string[] = []
-  for (const [program, args] of USER_TOOLS) {
-    const outcome = await runProgram(program, args)
-    if (outcome.output) said.push(`${program}: ${outcome.output.trim()}`)
+  const hasUseradd = (await runProgram('useradd', ['--help'])).spawnError === null
+  for (const [program, ...args] of hasUseradd ? SHADOW_TOOLS : BUSYBOX_TOOLS) {
+    const { output, spawnError } = await runProgram(program, args)
+    said.push(spawnError?.message ?? output.trim().split('\n')[0] ?? '')
     // Asked after every step: another starter may have made the account in the meantime.
     const made = await findAccount()
     if (made) return made
   }
   throw new EmbeddedPostgresError(
-    'Postgres does not run as root, and the system user "postgres" could neither be found nor made' +
-      `${said.length ? ` (${said.join('; ')})` : ''}. Make that user, run carillon as an ordinary user, or set ` +
-      'DATABASE_URL to a PostgreSQL of your own.',
+    'Postgres does not run as root, and the system user "postgres" could neither be found nor made ' +
+      `(${said.join('; ')}). Make that user, run carillon as an ordinary user, or set DATABASE_URL to a PostgreSQL ` +
+      'of your own.',
   )
 }
 

@@ -48,7 +48,7 @@ export async function openLayout(requestedDir: string): Promise<Layout> {
   }
 }
 
-function layoutBelow(dataDir: string, home: string): Layout {
+export function layoutBelow(dataDir: string, home: string): Layout {
   const pgdata = join(home, 'data')
   return {
     dataDir,

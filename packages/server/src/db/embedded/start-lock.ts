@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
-import { open, readFile, rm, stat } from 'node:fs/promises'
+import { closeSync, futimesSync, openSync, writeSync } from 'node:fs'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import type { Deadline } from './deadline.js'
@@ -56,9 +56,11 @@ export async function acquireStartLock(path: string, deadline: Deadline): Promis
 }
 
 async function tryToTake(path: string): Promise<StartLock | null> {
-  let file: FileHandle
+  const startTicks = (await startTicksOf(process.pid)) ?? null
+  const holder: Holder = { token: randomUUID(), pid: process.pid, startTicks, pidSpace: await pidSpace() }
+  let file: number
   try {
-    file = await open(path, 'wx', 0o644)
+    file = openSync(path, 'wx', 0o644)
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return null
     throw new EmbeddedPostgresError(
@@ -67,32 +69,29 @@ async function tryToTake(path: string): Promise<StartLock | null> {
       { cause: error },
     )
   }
-  const token = randomUUID()
   try {
-    const startTicks = (await startTicksOf(process.pid)) ?? null
-    const holder: Holder = { token, pid: process.pid, startTicks, pidSpace: await pidSpace() }
-    await file.writeFile(JSON.stringify(holder))
+    // At once, without giving way in between: a process killed here leaves a file that names nobody.
+    writeSync(file, JSON.stringify(holder))
   } catch (error) {
-    await file.close()
+    closeSync(file)
     await rm(path, { force: true })
-    throw new EmbeddedPostgresError(`Cannot write the lock file ${path} (${messageOf(error)}).`, {
-      cause: error,
-    })
+    const why = `${messageOf(error)}. Is the disk full?`
+    throw new EmbeddedPostgresError(`Cannot write the lock file ${path}: ${why}`, { cause: error })
   }
-  return held(path, token, file)
+  return held(path, holder.token, file)
 }
 
-function held(path: string, token: string, file: FileHandle): StartLock {
+function held(path: string, token: string, file: number): StartLock {
   // Touches the open file, never the path: should the lock have been taken from us, the rival's stays untouched.
   // Watchers look only for change, so a mere count serves as the time.
   let beat = 0
-  const heartbeat = setInterval(() => void file.utimes(++beat, beat).catch(() => undefined), HEARTBEAT_MS)
+  const heartbeat = setInterval(() => futimesSync(file, ++beat, beat), HEARTBEAT_MS)
   heartbeat.unref()
   return {
     async release() {
       clearInterval(heartbeat)
+      closeSync(file)
       if ((await look(path))?.token === token) await rm(path, { force: true })
-      await file.close().catch(() => undefined)
     },
   }
 }

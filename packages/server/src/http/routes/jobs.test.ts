@@ -1,4 +1,5 @@
 import { limits } from '@carillon/contract'
+import type { LightMyRequestResponse } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { httpOptions, jobFrom, jobIdNumber, MemoryPorts, runOf } from '../../../test/kit/http-ports.js'
 import { createHttpServer } from '../server.js'
@@ -130,7 +131,7 @@ describe('GET /api/v1/jobs/:job_id/runs', () => {
     const sizes: number[] = []
     let url: string | undefined = `/api/v1/jobs/${id}/runs`
     while (url !== undefined) {
-      const answer = await server.inject(url)
+      const answer: LightMyRequestResponse = await server.inject(url)
       const page = answer.json<unknown[]>()
       seen.push(...page)
       sizes.push(page.length)

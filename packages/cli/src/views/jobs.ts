@@ -1,0 +1,81 @@
+import type { Job, Target } from '@carillon/sdk'
+import { renderFacts } from '../output/facts.js'
+import type { Look } from '../output/look.js'
+import { renderTable } from '../output/table.js'
+import { duration, when } from '../output/time.js'
+import { visible } from '../output/visible.js'
+import { paintStatus, statusText } from './status.js'
+
+export function jobTable(jobs: readonly Job[], look: Look): string {
+  return renderTable<Job>(
+    [
+      { title: 'NAME', cell: (job) => visible(job.name), least: 10 },
+      {
+        title: 'STATE',
+        cell: (job) => statusText(visible(job.state)),
+        paint: (text, job) => paintStatus(text, job.state, look.colors),
+      },
+      { title: 'SCHEDULE', cell: scheduleOf, least: 9 },
+      { title: `NEXT RUN (${look.timeZone})`, cell: (job) => when(job.next_run_at, look), least: 19 },
+      { title: 'TARGET', cell: (job) => targetOf(job.target), least: 12, optional: true },
+      { title: 'ID', cell: (job) => visible(job.job_id), optional: true },
+    ],
+    jobs,
+    look,
+  )
+}
+
+export function jobDetails(job: Job, look: Look): string {
+  const { colors } = look
+  const facts: [string, string][] = [
+    ['Name', colors.bold(visible(job.name))],
+    ['Id', visible(job.job_id)],
+    ['State', paintStatus(statusText(visible(job.state)), job.state, colors)],
+    ['Schedule', visible(job.schedule)],
+    ['Time zone', visible(job.timezone)],
+    [`Next run`, withZone(job.next_run_at, look)],
+    ['Target', targetOf(job.target)],
+    ...headersOf(job.target),
+    ['Payload', visible(JSON.stringify(job.payload))],
+    ['Idempotency', visible(job.idempotency_key_template)],
+    ['Retries', `${job.max_retries}, ${visible(job.retry_backoff)} backoff`],
+    ['Missed ticks', missedOf(job)],
+    ['Timeout', duration(job.timeout_seconds * 1000)],
+    ['Version', String(job.version)],
+    ['Created', withZone(job.created_at, look)],
+    ['Updated', withZone(job.updated_at, look)],
+    ...(job.ended_at === null ? [] : [['Ended', withZone(job.ended_at, look)] as [string, string]]),
+  ]
+  return renderFacts(facts, look) + jobWarnings(job, look)
+}
+
+export function jobWarnings(job: Job, { colors }: Pick<Look, 'colors'>): string {
+  return job.warnings
+    .map(({ code, message }) => colors.yellow(`! ${visible(message)} (${visible(code)})\n`))
+    .join('')
+}
+
+function scheduleOf(job: Job): string {
+  return visible(job.timezone === 'UTC' ? job.schedule : `${job.schedule} ${job.timezone}`)
+}
+
+function targetOf(target: Target): string {
+  return visible(target.type === 'http' ? `${target.method ?? 'POST'} ${target.url}` : `task ${target.task}`)
+}
+
+/** Names only: a header's value is often a secret. */
+function headersOf(target: Target): [string, string][] {
+  const names = target.type === 'http' ? Object.keys(target.headers ?? {}) : []
+  return names.length === 0 ? [] : [['Headers', `${visible(names.join(', '))} (values: --json)`]]
+}
+
+function missedOf(job: Job): string {
+  const policy = visible(job.missed_window)
+  const most = job.missed_window === 'RUN_ALL' ? `, ${job.max_missed} at most` : ''
+  const grace = job.misfire_grace_seconds === null ? '' : `, not after ${duration(job.misfire_grace_seconds * 1000)}`
+  return policy + most + grace
+}
+
+function withZone(iso: string | null, look: Look): string {
+  return iso === null ? '–' : `${when(iso, look)} ${look.timeZone}`
+}

@@ -1,0 +1,56 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Delivery {
+  receivedAt: number
+  path: string
+  headers: IncomingHttpHeaders
+  body: { payload?: unknown; fencing_token?: number } & Record<string, unknown>
+}
+
+/** An HTTP receiver that remembers every delivery, with the time by this machine's clock. */
+export class Sink {
+  readonly deliveries: Delivery[] = []
+  /** Decides the answer to a delivery; the default is 200. */
+  answer: (delivery: Delivery) => Promise<number> | number = () => 200
+
+  private constructor(private readonly server: Server) {}
+
+  static async listen(): Promise<Sink> {
+    const server = createServer()
+    const sink = new Sink(server)
+    server.on('request', (request, response) => {
+      const receivedAt = Date.now()
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const body = (text === '' ? {} : JSON.parse(text)) as Delivery['body']
+        const delivery = { receivedAt, path: request.url ?? '', headers: request.headers, body }
+        sink.deliveries.push(delivery)
+        void Promise.resolve(sink.answer(delivery)).then((status) => response.writeHead(status).end('ok'))
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return sink
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`
+  }
+
+  /** How often each tick of each job arrived: `job@instant` to a count. */
+  counts(): Map<string, number> {
+    const counts = new Map<string, number>()
+    for (const { headers } of this.deliveries) {
+      const key = `${String(headers['carillon-job-id'])}@${String(headers['carillon-scheduled-at'])}`
+      counts.set(key, (counts.get(key) ?? 0) + 1)
+    }
+    return counts
+  }
+
+  close(): Promise<void> {
+    this.server.closeAllConnections()
+    return new Promise((resolve) => this.server.close(() => resolve()))
+  }
+}

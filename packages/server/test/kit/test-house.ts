@@ -1,0 +1,194 @@
+import type { JobInput } from '@carillon/contract'
+import { Membership } from '../../src/cluster/membership.js'
+import { Ownership } from '../../src/cluster/ownership.js'
+import { DatabaseClock } from '../../src/db/database-clock.js'
+import { Database } from '../../src/db/pool.js'
+import { Upkeep } from '../../src/pipeline/archive/upkeep.js'
+import { type Delivered, Worker } from '../../src/pipeline/execute/worker.js'
+import { Firing } from '../../src/pipeline/fire/firing.js'
+import { Leasing } from '../../src/pipeline/queue/leasing.js'
+import { Closer } from '../../src/pipeline/record/closer.js'
+import { History } from '../../src/pipeline/record/history.js'
+import { Rescue } from '../../src/pipeline/recover/rescue.js'
+import { Registry } from '../../src/pipeline/register/registry.js'
+import type { LeasedRun, RunDefinition } from '../../src/pipeline/run.js'
+import { Metrics } from '../../src/platform/metrics.js'
+import type { TestClock } from './test-clock.js'
+import { silentLog, type TestDatabase } from './test-database.js'
+
+export const times = { heartbeatMs: 250, leaseTtlMs: 10_000, renewMs: 3_000, runLeaseMs: 30_000 }
+
+export interface NodeOptions {
+  tasks?: string[]
+  concurrency?: number
+  minIntervalMs?: number
+  /** What a delivery comes to; the default succeeds at once. */
+  deliver?: (run: LeasedRun, definition: RunDefinition, signal: AbortSignal) => Promise<Delivered>
+}
+
+export const succeeded: Delivered = {
+  outcome: 'succeeded',
+  retryable: false,
+  retryAfterMs: null,
+  reason: null,
+  error: null,
+  result: { ok: true },
+}
+
+export const failed: Delivered = {
+  outcome: 'failed',
+  retryable: true,
+  retryAfterMs: null,
+  reason: 'task_error',
+  error: 'boom',
+  result: undefined,
+}
+
+/**
+ * One process of the fleet, without its loops: every stage is there, over the real database, and does what it does when
+ * the test says so. Several of them over one database are a cluster.
+ */
+export class TestNode {
+  readonly metrics = new Metrics()
+  readonly delivered: LeasedRun[] = []
+  readonly steps: number[] = []
+  readonly databaseClock: DatabaseClock
+  readonly membership: Membership
+  readonly ownership: Ownership
+  readonly firing: Firing
+  readonly leasing: Leasing
+  readonly closer: Closer
+  readonly worker: Worker
+  readonly rescue: Rescue
+  readonly registry: Registry
+  readonly history: History
+  readonly upkeep: Upkeep
+  sinceFiringMs = 0
+
+  private constructor(
+    readonly database: Database,
+    clock: TestClock,
+    options: NodeOptions,
+  ) {
+    const { metrics } = this
+    const tasks = options.tasks ?? ['task']
+    const shared = { database, clock, log: silentLog, metrics }
+    this.databaseClock = new DatabaseClock(clock, (byMs) => this.steps.push(byMs))
+    const self = () => this.membership.incarnation
+    this.membership = new Membership({
+      ...shared,
+      databaseClock: this.databaseClock,
+      roles: ['api', 'scheduler', 'worker'],
+      tasks,
+      codeVersion: 'test',
+      ...times,
+    })
+    this.ownership = new Ownership({
+      ...shared,
+      ...times,
+      self,
+      liveSchedulers: () => this.membership.live('scheduler'),
+      sinceFiringMs: () => this.sinceFiringMs,
+    })
+    this.firing = new Firing({
+      ...shared,
+      databaseClock: this.databaseClock,
+      stageAheadMs: 2_000,
+      lateToleranceMs: 15_000,
+      self,
+      owned: () => this.ownership.current(),
+      disown: (partitions) => this.ownership.disown(partitions),
+      onFired: () => undefined,
+      wake: () => undefined,
+    })
+    this.leasing = new Leasing({ database, databaseClock: this.databaseClock, tasks, aheadMs: 1_000 })
+    this.closer = new Closer({ ...shared, batchMs: 0, random: () => 0 })
+    this.worker = this.composeWorker(clock, options, self)
+    this.rescue = new Rescue({ database, log: silentLog, metrics, onRescued: () => undefined })
+    this.registry = new Registry({
+      database,
+      databaseClock: this.databaseClock,
+      minIntervalMs: options.minIntervalMs ?? 1_000,
+      checkTarget: () => undefined,
+      onChanged: () => undefined,
+    })
+    this.history = new History(database)
+    this.upkeep = new Upkeep({
+      database,
+      log: silentLog,
+      ledgerDaysAhead: 7,
+      ledgerRetentionDays: 90,
+      oneOffRetentionHours: 24,
+    })
+  }
+
+  /** Joins the cluster and takes its partitions. */
+  static async start(test: TestDatabase, clock: TestClock, options: NodeOptions = {}): Promise<TestNode> {
+    const database = new Database({
+      url: test.url,
+      poolSize: 5,
+      statementTimeoutMs: 20_000,
+      applicationName: 'carillon test node',
+      log: silentLog,
+    })
+    const node = new TestNode(database, clock, options)
+    await node.membership.join()
+    await node.upkeep.runOnce()
+    await node.ownership.runOnce()
+    return node
+  }
+
+  /** Registers a job for the task `task` every second, unless told otherwise. */
+  async register(input: Partial<JobInput> = {}) {
+    const job = await this.registry.create(1, {
+      name: `job-${Math.random().toString(36).slice(2)}`,
+      schedule: '* * * * * *',
+      target: { type: 'task', task: 'task' },
+      ...input,
+    })
+    return { ...job, key: await this.registry.find(1, job.job_id) }
+  }
+
+  async runs(job: { key: number; job_id: string }, limit = 100) {
+    return (await this.history.ofJob(job.key, job.job_id, { limit, cursor: null })).runs
+  }
+
+  /** Leaves without a word, as a killed process does: its session lock goes, its rows stay. */
+  async crash(): Promise<void> {
+    this.worker.abandon()
+    await (this.membership as unknown as { lock: { release(): Promise<void> } | null }).lock?.release()
+    await this.database.close()
+  }
+
+  async leave(): Promise<void> {
+    await this.ownership.releaseAll()
+    await this.membership.leave()
+    await this.database.close()
+  }
+
+  private composeWorker(clock: TestClock, options: NodeOptions, self: () => number): Worker {
+    const { leasing, closer } = this
+    return new Worker({
+      ports: {
+        lease: (holder, most) => leasing.lease(holder, most),
+        held: (holder) => leasing.held(holder),
+        revoked: (holder) => leasing.revoked(holder),
+        handBack: (holder, runs) => leasing.handBack(holder, runs),
+        definitions: (wanted) => leasing.definitions(wanted),
+        deliver: async (run, definition, signal) => {
+          this.delivered.push(run)
+          return (options.deliver ?? (() => Promise.resolve(succeeded)))(run, definition, signal)
+        },
+        close: (result) => closer.close(result),
+        drained: () => closer.drained(),
+      },
+      clock,
+      databaseClock: this.databaseClock,
+      log: silentLog,
+      metrics: this.metrics,
+      concurrency: options.concurrency ?? 100,
+      self,
+      wake: () => undefined,
+    })
+  }
+}
