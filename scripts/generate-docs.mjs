@@ -14,6 +14,11 @@ export const pages = [
     module: 'packages/server/dist/config.js',
     render: (built) => built.renderConfigurationReference(),
   },
+  {
+    file: 'docs/reference/errors.md',
+    module: 'packages/contract/dist/index.js',
+    render: (built) => built.renderErrorReference(),
+  },
 ]
 
 /** Returns the files that differed, after writing them unless `check` is set. */

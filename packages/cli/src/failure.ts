@@ -42,7 +42,8 @@ function explainAnswer(error: ApiError): string {
     lines.push(`  ${visible(pointer === '' ? 'the whole body' : pointer)}: ${visible(message)}`)
     if (hint !== undefined) lines.push(`      ${visible(hint)}`)
   }
-  if (error.hint !== '') lines.push(`  What to do: ${visible(error.hint)}`)
+  const said = error.errors.some(({ hint }) => hint === error.hint)
+  if (error.hint !== '' && !said) lines.push(`  What to do: ${visible(error.hint)}`)
   if (error.requestId !== undefined) lines.push(`  Request: ${visible(error.requestId)}, in the server's log`)
   return withoutPasswords(lines.join('\n'))
 }

@@ -24,7 +24,9 @@ async function findByName(client: Client, name: string): Promise<Job> {
   }
   const quoted = `"${visible(name)}"`
   if (ended.length === 0) {
-    throw new NotFoundError(`There is no job named ${quoted}. See those there are with: carillon jobs list --all`)
+    throw new NotFoundError(
+      `There is no job named ${quoted}. See those there are with: carillon jobs list --all`,
+    )
   }
   throw new NotFoundError(
     `No live job is named ${quoted}. Ended ones had the name; use the id instead: ${ended.join(', ')}`,

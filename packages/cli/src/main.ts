@@ -1,17 +1,48 @@
 import { Command } from 'commander'
+import { configCommand } from './commands/config.js'
+import { doctorCommand } from './commands/doctor.js'
+import { explainCommand } from './commands/explain.js'
+import { jobsCommand } from './commands/jobs.js'
+import { migrateCommand } from './commands/migrate.js'
+import { runsCommand } from './commands/runs.js'
 import { upCommand } from './commands/up.js'
 import { exitCodeOf, explainFailure } from './failure.js'
+import { outliveReaders } from './output/output.js'
+import { visibleLines } from './output/visible.js'
 import { cliVersion } from './version.js'
+
+outliveReaders()
 
 const program = new Command('carillon')
   .description('Cron for a fleet: every tick accounted for.')
   .version(cliVersion)
-  .showHelpAfterError('(carillon --help lists the commands)')
   .addCommand(upCommand())
+  .addCommand(jobsCommand())
+  .addCommand(runsCommand())
+  .addCommand(explainCommand())
+  .addCommand(configCommand())
+  .addCommand(doctorCommand())
+  .addCommand(migrateCommand())
+  .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 unreachable')
+prepare(program)
 
 try {
   await program.parseAsync()
 } catch (error) {
-  process.stderr.write(`${explainFailure(error)}\n`)
+  const text = explainFailure(error)
+  if (text !== null) process.stderr.write(`${text}\n`)
   process.exitCode = exitCodeOf(error)
+}
+
+/** Commands that are added, not made by their parent, inherit nothing: each gets the same manners. */
+function prepare(command: Command): void {
+  command
+    .exitOverride()
+    .configureOutput({ writeErr: (text) => void process.stderr.write(visibleLines(text)) })
+    .showHelpAfterError(`(${fullName(command)} --help says what it takes)`)
+  for (const inner of command.commands) prepare(inner)
+}
+
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`
 }

@@ -1,6 +1,5 @@
 import {
   type FlagKey,
-  type Flags,
   type LoadedConfig,
   loadConfig,
   readEnvironment,
@@ -32,7 +31,13 @@ export function settingsOf(command: Command): LoadedConfig {
     const value = options[attributeName(flag)]
     if (value !== undefined) flags[key] = value
   }
-  return loadConfig({ env: readEnvironment(), flags: flags as Flags })
+  return loadConfig({ env: readEnvironment(), flags })
+}
+
+/** `auto` is decided where the log goes to. */
+export function logFormatOf({ logFormat }: LoadedConfig): 'json' | 'pretty' {
+  if (logFormat !== 'auto') return logFormat
+  return process.stderr.isTTY ? 'pretty' : 'json'
 }
 
 /** For an option that may be given several times. */

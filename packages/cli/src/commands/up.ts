@@ -1,6 +1,8 @@
-import { createLog, type RunningServer, startServer, version } from '@carillon/server'
+import type { RunningServer } from '@carillon/server'
 import { Command } from 'commander'
-import { settingsOf, withSettings } from '../settings.js'
+import { outputOf } from '../output/output.js'
+import { visible } from '../output/visible.js'
+import { logFormatOf, settingsOf, withSettings } from '../settings.js'
 
 /** `carillon up`: starts the roles of this process and stays until it is told to stop. */
 export function upCommand(): Command {
@@ -9,16 +11,19 @@ export function upCommand(): Command {
     .option('--json', 'print one line of JSON on stdout once it is ready; everything else goes to stderr')
   withSettings(command, 'server')
   command.action(async () => {
+    const output = outputOf(command)
     const config = settingsOf(command)
-    const json = command.opts<{ json?: boolean }>().json ?? false
-    const format = config.logFormat === 'auto' ? (process.stderr.isTTY ? 'pretty' : 'json') : config.logFormat
-    const log = createLog({ level: config.logLevel, format })
     const signals = listenForSignals()
+    const { createLog, startServer, version } = await import('@carillon/server')
+    const log = createLog({ level: config.logLevel, format: logFormatOf(config) })
     const listenAnyway = config.provenance.port !== 'default'
     const starting = performance.now()
     const server = await startServer({ config, log, listenAnyway })
     const took = performance.now() - starting
-    process.stdout.write(json ? readyLine(server) : banner(server, config.roles, took))
+    const { url, tasks } = server
+    output.result({ ready: true, url, pid: process.pid, version, tasks }, () =>
+      banner(server, version, config.roles, took),
+    )
     await signals.first
     log.info(
       { within_s: config.drainSeconds },
@@ -30,11 +35,8 @@ export function upCommand(): Command {
   return command
 }
 
-function readyLine(server: RunningServer): string {
-  return `${JSON.stringify({ ready: true, url: server.url, pid: process.pid, version, tasks: server.tasks })}\n`
-}
-
-function banner(server: RunningServer, roles: readonly string[], tookMs: number): string {
+function banner(server: RunningServer, version: string, roles: readonly string[], tookMs: number): string {
+  const tasks = server.tasks.map(visible).join(', ')
   const lines = [
     '',
     `  Carillon ${version} is ready (${roles.join(', ')}; ${(tookMs / 1000).toFixed(1)} s)`,
@@ -42,8 +44,8 @@ function banner(server: RunningServer, roles: readonly string[], tookMs: number)
     ...(server.url === null
       ? []
       : [`  Dashboard   ${server.url}/`, `  API         ${server.url}/api/v1/openapi.json`]),
-    `  Postgres    ${server.postgres}`,
-    `  Tasks       ${server.tasks.length > 0 ? server.tasks.join(', ') : 'none (load some with --tasks FILE)'}`,
+    `  Postgres    ${visible(server.postgres)}`,
+    `  Tasks       ${tasks === '' ? 'none (load some with --tasks FILE)' : tasks}`,
     ...(server.url === null || !roles.includes('api') ? [] : tryThis(server.url)),
     '',
   ]
@@ -59,15 +61,18 @@ function tryThis(url: string): string[] {
   ]
 }
 
+/** npx and npm pass a signal on to a process that the terminal has signalled as well: one wish, heard twice. */
+const echoMs = 500
+
 /** The first signal drains; a second one ends the process at once, for people who cannot wait. */
 function listenForSignals(): { first: Promise<void> } {
-  let count = 0
+  let firstAt: number | null = null
   return {
     first: new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
         process.on(signal, () => {
-          count += 1
-          if (count > 1) process.exit(130)
+          if (firstAt === null) firstAt = performance.now()
+          else if (performance.now() - firstAt > echoMs) process.exit(130)
           resolve()
         })
       }

@@ -15,11 +15,18 @@ export interface Look {
 export function lookOf(stream: NodeJS.WriteStream): Look {
   return {
     colors: pc.createColors(wantsColors(stream)),
-    // Lines that go to a file or another program are never cut.
-    width: stream.isTTY ? stream.columns : Number.POSITIVE_INFINITY,
+    width: widthOf(stream),
     now: new Date(),
     timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
   }
+}
+
+const usualWidth = 80
+
+/** Lines that go to a file or another program are never cut. Some terminals do not tell their width. */
+function widthOf(stream: NodeJS.WriteStream): number {
+  if (!stream.isTTY) return Number.POSITIVE_INFINITY
+  return stream.columns > 0 ? stream.columns : usualWidth
 }
 
 function wantsColors(stream: NodeJS.WriteStream): boolean {

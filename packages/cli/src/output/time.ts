@@ -3,12 +3,21 @@ import { visible } from './visible.js'
 
 const secondMs = 1_000
 
-/** An instant as a person reads it: in local time, and how far away it is. */
+/** An instant as a person reads it, for a column whose title names the zone: local time, and how far away it is. */
 export function when(iso: string | null, look: Look): string {
+  return shown(iso, look, '')
+}
+
+/** The same with the zone beside it. */
+export function whenInZone(iso: string | null, look: Look): string {
+  return shown(iso, look, ` ${look.timeZone}`)
+}
+
+function shown(iso: string | null, look: Look, zone: string): string {
   if (iso === null) return '–'
   const at = new Date(iso)
   if (Number.isNaN(at.getTime())) return visible(iso)
-  return `${localTime(at, look.timeZone)} (${relative(at.getTime() - look.now.getTime())})`
+  return `${localTime(at, look.timeZone)}${zone} (${relative(at.getTime() - look.now.getTime())})`
 }
 
 /** 2026-12-01 09:00:00: the Swedish way of writing it is the one that sorts. */

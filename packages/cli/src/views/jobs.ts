@@ -2,7 +2,7 @@ import type { Job, Target } from '@carillon/sdk'
 import { renderFacts } from '../output/facts.js'
 import type { Look } from '../output/look.js'
 import { renderTable } from '../output/table.js'
-import { duration, when } from '../output/time.js'
+import { duration, when, whenInZone } from '../output/time.js'
 import { visible } from '../output/visible.js'
 import { paintStatus, statusText } from './status.js'
 
@@ -16,7 +16,7 @@ export function jobTable(jobs: readonly Job[], look: Look): string {
         paint: (text, job) => paintStatus(text, job.state, look.colors),
       },
       { title: 'SCHEDULE', cell: scheduleOf, least: 9 },
-      { title: `NEXT RUN (${look.timeZone})`, cell: (job) => when(job.next_run_at, look), least: 19 },
+      { title: `NEXT RUN (${look.timeZone})`, cell: (job) => when(job.next_run_at, look) },
       { title: 'TARGET', cell: (job) => targetOf(job.target), least: 12, optional: true },
       { title: 'ID', cell: (job) => visible(job.job_id), optional: true },
     ],
@@ -33,7 +33,7 @@ export function jobDetails(job: Job, look: Look): string {
     ['State', paintStatus(statusText(visible(job.state)), job.state, colors)],
     ['Schedule', visible(job.schedule)],
     ['Time zone', visible(job.timezone)],
-    [`Next run`, withZone(job.next_run_at, look)],
+    ['Next run', whenInZone(job.next_run_at, look)],
     ['Target', targetOf(job.target)],
     ...headersOf(job.target),
     ['Payload', visible(JSON.stringify(job.payload))],
@@ -42,9 +42,9 @@ export function jobDetails(job: Job, look: Look): string {
     ['Missed ticks', missedOf(job)],
     ['Timeout', duration(job.timeout_seconds * 1000)],
     ['Version', String(job.version)],
-    ['Created', withZone(job.created_at, look)],
-    ['Updated', withZone(job.updated_at, look)],
-    ...(job.ended_at === null ? [] : [['Ended', withZone(job.ended_at, look)] as [string, string]]),
+    ['Created', whenInZone(job.created_at, look)],
+    ['Updated', whenInZone(job.updated_at, look)],
+    ...(job.ended_at === null ? [] : [['Ended', whenInZone(job.ended_at, look)] as [string, string]]),
   ]
   return renderFacts(facts, look) + jobWarnings(job, look)
 }
@@ -72,10 +72,7 @@ function headersOf(target: Target): [string, string][] {
 function missedOf(job: Job): string {
   const policy = visible(job.missed_window)
   const most = job.missed_window === 'RUN_ALL' ? `, ${job.max_missed} at most` : ''
-  const grace = job.misfire_grace_seconds === null ? '' : `, not after ${duration(job.misfire_grace_seconds * 1000)}`
+  const grace =
+    job.misfire_grace_seconds === null ? '' : `, not after ${duration(job.misfire_grace_seconds * 1000)}`
   return policy + most + grace
-}
-
-function withZone(iso: string | null, look: Look): string {
-  return iso === null ? '–' : `${when(iso, look)} ${look.timeZone}`
 }

@@ -8,7 +8,7 @@ import { paintStatus, statusText } from './status.js'
 export function runTable(runs: readonly Run[], look: Look): string {
   return renderTable<Run>(
     [
-      { title: `SCHEDULED (${look.timeZone})`, cell: (run) => when(run.scheduled_at, look), least: 19 },
+      { title: `SCHEDULED (${look.timeZone})`, cell: (run) => when(run.scheduled_at, look) },
       {
         title: 'STATUS',
         cell: (run) => statusText(visible(run.status)),

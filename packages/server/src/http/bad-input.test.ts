@@ -152,14 +152,14 @@ describe('a field that is not accepted', () => {
     [`{${valid},"target":{"type":"http"}}`, '/target/url', 'is required'],
     [`{${valid},"target":{"type":"task","task":""}}`, '/target/task', 'must not be empty'],
     [
-      `{${valid},"target":{"type":"http","url":"http://a","headers":{"x":"a\\r\\nb"}}}`,
-      '/target/headers/x',
-      'must be printable characters in one line, got "a\\r\\nb"',
+      `{${valid},"target":{"type":"http","url":"http://a","headers":{"a\\nb":5}}}`,
+      '/target/headers/a\nb',
+      'must be a string, got 5',
     ],
     [
-      `{${valid},"target":{"type":"http","url":"http://a","headers":{"a\\nb":"c"}}}`,
+      `{${valid},"target":{"type":"http","url":"http://a","headers":["x"]}}`,
       '/target/headers',
-      'has a field named "a\\nb", which is not a token, as HTTP defines it',
+      'must be an object, got an array',
     ],
     ['[]', '', 'must be an object, got an array'],
     ['"text"', '', 'must be an object, got "text"'],
@@ -180,18 +180,6 @@ describe('a field that is not accepted', () => {
       '/schedule',
     ])
     expect(problem.detail).toMatch(/and 3 more/)
-  })
-
-  it('may have at most 50 headers', async () => {
-    const headers = Object.fromEntries(
-      Array.from({ length: limits.headers + 1 }, (_, index) => [`h${index}`, '']),
-    )
-    const problem = await post(
-      `{${valid},"target":${JSON.stringify({ type: 'http', url: 'http://a', headers })}}`,
-    )
-    expect(problem.errors).toEqual([
-      { pointer: '/target/headers', message: 'must have at most 50 fields, got 51' },
-    ])
   })
 })
 

@@ -60,7 +60,7 @@ describe('locateSyntaxProblem', () => {
     )
   })
 
-  it('points at the first place from which nothing could make the text JSON', () => {
+  it('names a place within the text, or right behind its end', () => {
     fc.assert(
       fc.property(nearlyJson, (text) => {
         const problem = locateSyntaxProblem(text)

@@ -9,16 +9,13 @@ import { componentOf } from './schemas.js'
 interface SchemaFault extends FastifySchemaValidationError {
   data?: unknown
   parentSchema?: SchemaNode
-  propertyName?: string
 }
 
 interface SchemaNode {
   type?: string
-  description?: string
   minimum?: number
   maximum?: number
   maxLength?: number
-  maxProperties?: number
   enum?: readonly string[]
   properties?: Record<string, SchemaNode>
   const?: string
@@ -66,15 +63,9 @@ function describe(fault: SchemaFault): FieldProblem | null {
       return { pointer: childPointer(pointer, String(params['missingProperty'])), message: 'is required' }
     case 'discriminator':
       return unknownType(fault)
-    case 'propertyNames':
-      return null // its own fault, with the reason, stands beside it
     case 'enum':
       return wrongWord(fault)
     default:
-      if (fault.propertyName !== undefined) {
-        const message = `has a field named ${quoted(fault.propertyName)}, which is not ${fault.parentSchema?.description}`
-        return { pointer, message }
-      }
       return { pointer, message: expectation(fault) }
   }
 }
@@ -89,10 +80,6 @@ function expectation(fault: SchemaFault): string {
       return 'must not be empty'
     case 'maxLength':
       return `must have at most ${schema.maxLength} characters, got ${[...String(data)].length}`
-    case 'maxProperties':
-      return `must have at most ${schema.maxProperties} fields, got ${Object.keys(data as object).length}`
-    case 'pattern':
-      return `must be ${schema.description}, got ${shown(data)}`
     default:
       return fault.message ?? `breaks the rule ${keyword}`
   }

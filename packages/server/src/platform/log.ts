@@ -27,17 +27,14 @@ const levels: Record<number, string> = {
   60: 'fatal',
 }
 
+/** The fields may be a task's own, and one of them may be named as ours are: no line is worth a failed run. */
 function prettyLine(line: string): string {
-  const { level, time, msg, err, ...fields } = JSON.parse(line) as {
-    level: number
-    time: string
-    msg?: string
-    err?: { message?: string }
-  } & Record<string, unknown>
-  const rest = Object.entries(fields).map(([key, value]) => `${key}=${plain(value)}`)
-  if (err?.message !== undefined) rest.push(`error=${plain(err.message)}`)
+  const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const rest = Object.entries(fields).map(([key, value]) => `${printable(key)}=${plain(value)}`)
+  if (err !== undefined) rest.push(`error=${plain((err as { message?: unknown } | null)?.message ?? err)}`)
   const details = rest.length > 0 ? `  ${rest.join(' ')}` : ''
-  return `${time.slice(11, 23)} ${(levels[level] ?? 'log').padEnd(5)} ${printable(msg ?? '')}${details}\n`
+  const name = levels[Number(level)] ?? 'log'
+  return `${plain(time).slice(11, 23)} ${name.padEnd(5)} ${plain(msg ?? '')}${details}\n`
 }
 
 function plain(value: unknown): string {

@@ -67,6 +67,11 @@ export class TestClock implements Clock {
     return row?.now_ms ?? 0
   }
 
+  /** Calls every timer off: those of nodes that are gone would otherwise go on in the next test. */
+  forgetTimers(): void {
+    this.timers = []
+  }
+
   private async moveTo(at: number): Promise<void> {
     if (at <= this.now) return
     await this.database.query('UPDATE carillon_test.clock SET now_ms = now_ms + $1', [

@@ -4,7 +4,7 @@ import { Ownership } from '../../src/cluster/ownership.js'
 import { DatabaseClock } from '../../src/db/database-clock.js'
 import { Database } from '../../src/db/pool.js'
 import { Upkeep } from '../../src/pipeline/archive/upkeep.js'
-import { type Delivered, Worker } from '../../src/pipeline/execute/worker.js'
+import { type Delivered, Worker, type WorkerPorts } from '../../src/pipeline/execute/worker.js'
 import { Firing } from '../../src/pipeline/fire/firing.js'
 import { Leasing } from '../../src/pipeline/queue/leasing.js'
 import { Closer } from '../../src/pipeline/record/closer.js'
@@ -24,6 +24,8 @@ export interface NodeOptions {
   minIntervalMs?: number
   /** What a delivery comes to; the default succeeds at once. */
   deliver?: (run: LeasedRun, definition: RunDefinition, signal: AbortSignal) => Promise<Delivered>
+  /** Puts something between the worker and the database: an answer that is lost, a call that hangs. */
+  between?: (ports: WorkerPorts) => Partial<WorkerPorts>
 }
 
 export const succeeded: Delivered = {
@@ -52,6 +54,8 @@ export class TestNode {
   readonly metrics = new Metrics()
   readonly delivered: LeasedRun[] = []
   readonly steps: number[] = []
+  /** Crashed or left: nothing more can be asked of it. */
+  gone = false
   readonly databaseClock: DatabaseClock
   readonly membership: Membership
   readonly ownership: Ownership
@@ -104,6 +108,10 @@ export class TestNode {
     this.leasing = new Leasing({ database, databaseClock: this.databaseClock, tasks, aheadMs: 1_000 })
     this.closer = new Closer({ ...shared, batchMs: 0, random: () => 0 })
     this.worker = this.composeWorker(clock, options, self)
+    this.membership.onLost(() => {
+      this.ownership.dropAll()
+      this.worker.abandon()
+    })
     this.rescue = new Rescue({ database, log: silentLog, metrics, onRescued: () => undefined })
     this.registry = new Registry({
       database,
@@ -149,18 +157,26 @@ export class TestNode {
     return { ...job, key: await this.registry.find(1, job.job_id) }
   }
 
+  /** A life sign, and what it owns by it: after time has passed, before something is asked of it. */
+  async beat(): Promise<void> {
+    await this.membership.heartbeat()
+    await this.ownership.runOnce()
+  }
+
   async runs(job: { key: number; job_id: string }, limit = 100) {
     return (await this.history.ofJob(job.key, job.job_id, { limit, cursor: null })).runs
   }
 
   /** Leaves without a word, as a killed process does: its session lock goes, its rows stay. */
   async crash(): Promise<void> {
+    this.gone = true
     this.worker.abandon()
     await (this.membership as unknown as { lock: { release(): Promise<void> } | null }).lock?.release()
     await this.database.close()
   }
 
   async leave(): Promise<void> {
+    this.gone = true
     await this.ownership.releaseAll()
     await this.membership.leave()
     await this.database.close()
@@ -168,20 +184,21 @@ export class TestNode {
 
   private composeWorker(clock: TestClock, options: NodeOptions, self: () => number): Worker {
     const { leasing, closer } = this
-    return new Worker({
-      ports: {
-        lease: (holder, most) => leasing.lease(holder, most),
-        held: (holder) => leasing.held(holder),
-        revoked: (holder) => leasing.revoked(holder),
-        handBack: (holder, runs) => leasing.handBack(holder, runs),
-        definitions: (wanted) => leasing.definitions(wanted),
-        deliver: async (run, definition, signal) => {
-          this.delivered.push(run)
-          return (options.deliver ?? (() => Promise.resolve(succeeded)))(run, definition, signal)
-        },
-        close: (result) => closer.close(result),
-        drained: () => closer.drained(),
+    const ports: WorkerPorts = {
+      lease: (holder, most) => leasing.lease(holder, most),
+      held: (holder) => leasing.held(holder),
+      revoked: (holder) => leasing.revoked(holder),
+      handBack: (holder, runs) => leasing.handBack(holder, runs),
+      definitions: (wanted) => leasing.definitions(wanted),
+      deliver: async (run, definition, signal) => {
+        this.delivered.push(run)
+        return (options.deliver ?? (() => Promise.resolve(succeeded)))(run, definition, signal)
       },
+      close: (result) => closer.close(result),
+      drained: () => closer.drained(),
+    }
+    return new Worker({
+      ports: { ...ports, ...options.between?.(ports) },
       clock,
       databaseClock: this.databaseClock,
       log: silentLog,

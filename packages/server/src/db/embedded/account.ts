@@ -1,6 +1,6 @@
 import { chown, lchown, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { EmbeddedPostgresError, OTHER_WAYS_OUT } from './failure.js'
+import { codeOf, EmbeddedPostgresError, messageOf, OTHER_WAYS_OUT } from './failure.js'
 import type { Identity } from './run-program.js'
 import { runProgram } from './run-program.js'
 
@@ -39,7 +39,15 @@ export async function accountFor(home: string): Promise<Identity | null> {
   const folder = await stat(home)
   if (folder.uid !== 0) return { uid: folder.uid, gid: folder.gid }
   const account = await postgresAccount()
-  await giveAway(home, account)
+  try {
+    await giveAway(home, account)
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      `Postgres does not run as root, and ${home} cannot be given to the user it runs as (${messageOf(error)}): not ` +
+        `every container and network folder lets root change owners. Run as an ordinary user. ${OTHER_WAYS_OUT}`,
+      { cause: error },
+    )
+  }
   return account
 }
 
@@ -76,12 +84,17 @@ async function askId(flag: '-u' | '-g', name: string): Promise<number | null> {
   return code === 0 && /^\d+\s*$/.test(output) ? Number(output) : null
 }
 
-/** Gives a tree to an account. The folder itself comes last: if this is cut off, it still belongs to root and the next start does it again. */
+/** Gives a tree to an account. The folder itself comes last: if this is cut off, the next start does it again. */
 export async function giveAway(folder: string, to: Identity): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) await giveAway(path, to)
-    else await lchown(path, to.uid, to.gid)
+    else await lchown(path, to.uid, to.gid).catch(ignoreVanished)
   }
   await chown(folder, to.uid, to.gid)
+}
+
+/** Starters that wait make and remove lock files meanwhile. */
+function ignoreVanished(error: unknown): void {
+  if (codeOf(error) !== 'ENOENT') throw error
 }

@@ -56,6 +56,7 @@ export async function createCluster(layout: Layout, tools: Tools, deadline: Dead
   await syncFolder(fresh)
   await rename(fresh, layout.pgdata)
   await syncFolder(layout.home)
+  await removeUnfinished(layout)
 }
 
 function initdbArguments(folder: string, passwordFile: string): string[] {
@@ -73,10 +74,14 @@ function initdbArguments(folder: string, passwordFile: string): string[] {
   ]
 }
 
+/**
+ * An initdb whose starter was killed may still be writing there, so that a folder fills again while it is emptied.
+ * What cannot be removed yet takes only room; it is tried again when our own initdb has ended.
+ */
 async function removeUnfinished(layout: Layout): Promise<void> {
   for (const name of await readdir(layout.home)) {
-    if (name.startsWith(UNFINISHED_PREFIX))
-      await rm(join(layout.home, name), { recursive: true, force: true })
+    if (!name.startsWith(UNFINISHED_PREFIX)) continue
+    await rm(join(layout.home, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)
   }
 }
 

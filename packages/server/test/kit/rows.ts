@@ -1,0 +1,76 @@
+import type { House } from './use-house.js'
+
+/** Rows of the hot tables, as a person at psql would see them. */
+export interface LedgerRow {
+  recorded_at: number
+  due: number
+  due_to: number | null
+  ticks: number
+  outcome: string
+  final: boolean
+  attempt: number
+  round: number
+  next_due: number | null
+  epoch: number
+  token: number | null
+  worker: number | null
+  catch_up: boolean
+  reason: string | null
+  error: string | null
+  result: unknown
+  started_at: number | null
+  available_at: number | null
+  fired_at: number | null
+}
+
+export interface QueueRow {
+  due: number
+  job: number
+  next_due: number | null
+  epoch: number
+  slot: number | null
+  places: number | null
+  attempt: number
+  max_attempts: number
+  available_at: number
+  fired_at: number
+  holder: number | null
+  token: number | null
+  catch_up: boolean
+  cancel_requested: boolean
+  last_error: string | null
+  partition: number
+}
+
+export interface TimerRow {
+  due: number | null
+  start_at: number | null
+  rev: number
+  accounted_through: number
+  partition: number
+}
+
+export function ledgerOf(house: House, job: { key: number }): Promise<LedgerRow[]> {
+  return house.query<LedgerRow>(
+    'SELECT * FROM carillon.ledger WHERE job = $1 ORDER BY due, recorded_at, attempt, final',
+    [job.key],
+  )
+}
+
+export function queueOf(house: House, job: { key: number }): Promise<QueueRow[]> {
+  return house.query<QueueRow>('SELECT * FROM carillon.queue WHERE job = $1 ORDER BY due', [job.key])
+}
+
+export async function timerOf(house: House, job: { key: number }): Promise<TimerRow> {
+  const [row] = await house.query<TimerRow>('SELECT * FROM carillon.timers WHERE job = $1', [job.key])
+  if (row === undefined) throw new Error(`The job ${job.key} has no timer.`)
+  return row
+}
+
+export async function countOf(house: House, table: 'queue' | 'ledger' | 'dead_letters'): Promise<number> {
+  const [row] = await house.query<{ queue: number; ledger: number; dead_letters: number }>(
+    `SELECT (SELECT count(*)::int FROM carillon.queue) AS queue, (SELECT count(*)::int FROM carillon.ledger) AS ledger,
+            (SELECT count(*)::int FROM carillon.dead_letters) AS dead_letters`,
+  )
+  return row?.[table] ?? 0
+}
