@@ -6,13 +6,15 @@ import type { Clock } from '../platform/clock.js'
  * A reading T that was sent for at m0 and received at m1 (monotonic) says: at m1 the database's now was at least T. So
  * at any later m it is at least T + (m − m1): a lower bound, and "never early" is kept by starting a run only when the
  * bound has reached its time. Of the recent samples the one with the highest bound counts. A sample that says the
- * database is earlier than the bound allowed at m0 is a step of its clock: forget the old samples and report it.
+ * database is earlier than the bound allowed at m0 is a step of its clock: forget the old samples and report it. The
+ * samples then on their way are forgotten too, because they may have been read before the step.
  */
 export class DatabaseClock {
   private readonly clock: Clock
   private readonly onStep: (byMs: number) => void
+  /** Oldest first. One that a later sample outbids says nothing more: each is higher than all that follow it. */
   private samples: { at: number; offset: number }[] = []
-  private best = Number.NEGATIVE_INFINITY
+  private steps = 0
 
   constructor(clock: Clock, onStep: (byMs: number) => void) {
     this.clock = clock
@@ -22,25 +24,32 @@ export class DatabaseClock {
   /** Reads the monotonic clock before a query is sent; the answer completes the sample. */
   begin(): (databaseNow: number) => void {
     const sentAt = this.clock.monotonic()
-    return (databaseNow) => this.add(sentAt, this.clock.monotonic(), databaseNow)
+    const stepsBefore = this.steps
+    return (databaseNow) => {
+      if (this.steps === stepsBefore) this.add(sentAt, this.clock.monotonic(), databaseNow)
+    }
   }
 
   /** The database's now is this or later. Rounded down: instants are whole milliseconds. */
   atLeast(): number {
-    if (this.samples.length === 0)
-      throw new Error('The database clock was asked for before its first sample.')
-    return Math.floor(this.clock.monotonic() + this.best)
+    const [best] = this.samples
+    if (best === undefined) throw new Error('The database clock was asked for before its first sample.')
+    return Math.floor(this.clock.monotonic() + best.offset)
   }
 
   private add(sentAt: number, receivedAt: number, databaseNow: number): void {
-    const highestPossible = databaseNow + 1 - sentAt
-    if (highestPossible < this.best - toleranceMs) {
-      this.onStep(Math.round(highestPossible - this.best))
+    const [best] = this.samples
+    const contradiction = best === undefined ? 0 : databaseNow + 1 - sentAt - best.offset
+    if (contradiction < -toleranceMs) {
+      this.steps += 1
       this.samples = []
+      this.onStep(Math.round(contradiction))
     }
-    this.samples = this.samples.filter((sample) => receivedAt - sample.at < memoryMs)
-    this.samples.push({ at: receivedAt, offset: databaseNow - receivedAt })
-    this.best = Math.max(...this.samples.map((sample) => sample.offset))
+    const offset = databaseNow - receivedAt
+    this.samples = this.samples.filter(
+      (sample) => receivedAt - sample.at < memoryMs && sample.offset > offset,
+    )
+    this.samples.push({ at: receivedAt, offset })
   }
 }
 
