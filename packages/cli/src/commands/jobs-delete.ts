@@ -35,11 +35,12 @@ export function jobsDeleteCommand(): Command {
 
 async function confirmed(job: Job): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')))
+  // Ctrl-C and Ctrl-D close the input without an answer, and leave the cursor behind the question.
+  const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('\n')))
   try {
     const question = `Delete the job "${visible(job.name)}" (${visible(job.job_id)})? [y/N] `
-    // Ctrl-D closes the input without an answer.
     const answer = await Promise.race([terminal.question(question), closed])
+    if (answer === '\n') process.stderr.write(answer)
     return /^y(es)?$/i.test(answer.trim())
   } finally {
     terminal.close()

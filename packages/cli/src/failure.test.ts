@@ -1,0 +1,103 @@
+import { ApiError, ConnectionError } from '@carillon/sdk'
+import { CommanderError } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { exitCodeOf, explainFailure } from './failure.js'
+import { NotFoundError, UsageError } from './usage.js'
+
+function answer(fields: Partial<ApiError>): ApiError {
+  return new ApiError({
+    status: 422,
+    code: 'validation_failed',
+    detail: '/name is too long',
+    hint: 'Shorten it.',
+    errors: [],
+    requestId: 'req_1',
+    ...fields,
+  })
+}
+
+const configError = Object.assign(new Error('wrong'), { name: 'ConfigError' })
+const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' })
+
+function lost(method: string, cause: Error, url = 'http://127.0.0.1:1/api/v1/jobs'): ConnectionError {
+  return new ConnectionError(method, url, cause.message, new TypeError('fetch failed', { cause }))
+}
+
+describe('exitCodeOf', () => {
+  it.each([
+    ['a failure', new Error('x'), 1],
+    ['a refused value', answer({}), 1],
+    ['a server without its database', answer({ status: 503, code: 'database_unavailable' }), 1],
+    ['wrong usage', new UsageError('x'), 2],
+    ['wrong usage that commander found', new CommanderError(1, 'commander.unknownOption', 'x'), 2],
+    ['wrong settings', configError, 2],
+    ['help', new CommanderError(0, 'commander.helpDisplayed', 'x'), 0],
+    ['a name that no job has', new NotFoundError('x'), 3],
+    ['an id that no job has', answer({ status: 404, code: 'job_not_found' }), 3],
+    ['a route that the server does not have', answer({ status: 404, code: 'route_not_found' }), 1],
+    ['a name that is taken', answer({ status: 409, code: 'job_name_taken' }), 4],
+    ['no answer', lost('GET', refused), 5],
+    ['the 404 of something that is not Carillon', answer({ status: 404, code: 'unexpected_answer' }), 5],
+  ])('of %s', (_what, error, code) => {
+    expect(exitCodeOf(error)).toBe(code)
+  })
+})
+
+describe('explainFailure', () => {
+  it('shows code, detail, every field with its hint, what to do, and the request', () => {
+    const errors = [{ pointer: '/name', message: 'has 300 characters', hint: 'At most 200.' }]
+    expect(explainFailure(answer({ errors }))).toBe(
+      [
+        'carillon: /name is too long (validation_failed, HTTP 422)',
+        '  /name: has 300 characters',
+        '      At most 200.',
+        '  What to do: Shorten it.',
+        "  Request: req_1, in the server's log",
+      ].join('\n'),
+    )
+  })
+
+  it('does not say the same hint twice', () => {
+    const errors = [{ pointer: '/name', message: 'is long', hint: 'Shorten it.' }]
+    expect(explainFailure(answer({ errors }))?.match(/Shorten it/g)).toHaveLength(1)
+  })
+
+  it('names the server that does not answer and how to start one', () => {
+    const text = explainFailure(lost('GET', refused))
+    expect(text).toContain('http://127.0.0.1:1: connect ECONNREFUSED')
+    expect(text).toContain('carillon up')
+    expect(text).toContain('--url')
+  })
+
+  it('warns of a repetition only where the call may have arrived', () => {
+    const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    expect(explainFailure(lost('POST', reset))).toContain('look before you repeat it')
+    expect(explainFailure(lost('POST', refused))).not.toContain('repeat')
+    expect(explainFailure(lost('GET', reset))).not.toContain('repeat')
+  })
+
+  it('sends nothing of what a server wrote to the terminal unseen', () => {
+    const errors = [{ pointer: '/\u001b[2J', message: '\u009b31m\n', hint: '\u0007' }]
+    const text = explainFailure(
+      answer({ detail: 'a\u001b]0;b\u0007', code: 'c\r', errors, requestId: '\u001b' }),
+    )
+    expect(text).not.toMatch(/[^\P{Cc}\n]/u)
+    expect(text?.split('\n')).toHaveLength(5)
+  })
+
+  it('shows causes, and keeps a password in a URL to itself', () => {
+    const cause = new Error('cannot use postgres://me:hunter2@db/x')
+    expect(explainFailure(new Error('no database', { cause }))).toBe(
+      'carillon: no database\n  because: cannot use postgres://me:****@db/x',
+    )
+  })
+
+  it('says what every address answered when all refused', () => {
+    const error = new AggregateError([new Error('one'), new Error('two')], '')
+    expect(explainFailure(error)).toBe('carillon: one; two')
+  })
+
+  it('adds nothing to what commander has said', () => {
+    expect(explainFailure(new CommanderError(1, 'commander.unknownOption', 'x'))).toBeNull()
+  })
+})
