@@ -5,30 +5,34 @@ import { NotFoundError } from './usage.js'
 const idPattern = /^job_[0-9a-z]{26}$/
 const largestPage = 200
 
-/** The job that a person means by its id or, as long as it lives, its name. */
-export async function findJob(client: Client, given: string): Promise<Job> {
-  return idPattern.test(given) ? client.jobs.get(given) : findByName(client, given)
+/**
+ * The job that a person means by its id or its name. A name belongs to the live job that has it; where none lives, the
+ * latest that had it is meant. Deleting is different: it asks for a live one, or the very id.
+ */
+export async function findJob(client: Client, given: string, options = { liveOnly: false }): Promise<Job> {
+  return idPattern.test(given) ? client.jobs.get(given) : findByName(client, given, options.liveOnly)
 }
 
 /** An id is taken as it is: what became of a deleted job's ticks can still be asked for. */
 export async function findJobId(client: Client, given: string): Promise<string> {
-  return idPattern.test(given) ? given : (await findByName(client, given)).job_id
+  return idPattern.test(given) ? given : (await findByName(client, given, false)).job_id
 }
 
-async function findByName(client: Client, name: string): Promise<Job> {
-  const ended: string[] = []
+async function findByName(client: Client, name: string, liveOnly: boolean): Promise<Job> {
+  let latestEnded: Job | null = null
   for await (const job of client.jobs.iterate({ limit: largestPage })) {
     if (job.name !== name) continue
     if (job.state !== 'ended') return job
-    ended.push(job.job_id)
+    latestEnded ??= job
   }
   const quoted = `"${visible(name)}"`
-  if (ended.length === 0) {
+  if (latestEnded === null) {
     throw new NotFoundError(
       `There is no job named ${quoted}. See those there are with: carillon jobs list --all`,
     )
   }
+  if (!liveOnly) return latestEnded
   throw new NotFoundError(
-    `No live job is named ${quoted}. Ended ones had the name; use the id instead: ${ended.join(', ')}`,
+    `No live job is named ${quoted}. The latest that had the name has ended; use its id: ${latestEnded.job_id}`,
   )
 }

@@ -22,7 +22,7 @@ export function jobsDeleteCommand(): Command {
       throw new UsageError('Nobody can be asked here whether to delete the job: add --yes if that is meant.')
     }
     const client = clientOf(command)
-    const job = await findJob(client, given)
+    const job = await findJob(client, given, { liveOnly: true })
     if (!yes && !(await confirmed(job))) throw new Error('Nothing was deleted.')
     await client.jobs.delete(job.job_id)
     output.result({ job_id: job.job_id, name: job.name, deleted: true }, () => {
