@@ -50,7 +50,9 @@ CREATE TABLE carillon.api_keys (
 
 -- ── Processes and ownership ──────────────────────────────────────────────────────────────────────────────────
 -- One life of one process. The id is random: a host name would let a restarted process take itself for its
--- predecessor. Dead once, dead for ever.
+-- predecessor. Dead once, dead for ever. The state is part of a unique key: whoever ends a process, also by a good-bye,
+-- needs a lock that conflicts with the key-share lock of a lease in progress, so that no lease comes after the end.
+-- Heartbeats touch no key column and wait for nobody.
 CREATE TABLE carillon.incarnations (
   incarnation   bigint PRIMARY KEY,
   host          text NOT NULL,
@@ -65,6 +67,7 @@ CREATE TABLE carillon.incarnations (
   started_at    bigint NOT NULL DEFAULT carillon.now_ms(),
   ended_at      bigint,
   rescued_at    bigint,                           -- when the last run it held had been taken back
+  UNIQUE (incarnation, state),
   CHECK ((state = 'alive') = (ended_at IS NULL))
 ) WITH (fillfactor = 50);
 
@@ -192,12 +195,13 @@ CREATE TABLE carillon.queue (
   token             bigint,                      -- of that lease; only grows
   leased_at         bigint,
   catch_up          boolean NOT NULL DEFAULT false,
-  cancel_requested  boolean NOT NULL DEFAULT false,
+  cancel_requested  boolean NOT NULL DEFAULT false,  -- asked of the holder; a run without one is ended instead
   last_error        text,                        -- of the attempt before, for people who look while it waits
   partition         smallint NOT NULL,
   PRIMARY KEY (due, job, origin, seq, partition),
   CHECK ((holder IS NULL) = (token IS NULL)),
   CHECK ((holder IS NULL) = (leased_at IS NULL)),
+  CHECK (holder IS NOT NULL OR NOT cancel_requested),
   CHECK (attempt <= max_attempts)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
         autovacuum_vacuum_insert_threshold = -1, autovacuum_vacuum_cost_delay = 0);
@@ -249,10 +253,12 @@ CREATE INDEX ledger_history ON carillon.ledger (job, due DESC);
 -- A row outside every dated partition must never abort the batch that carries it.
 CREATE TABLE carillon.ledger_default PARTITION OF carillon.ledger DEFAULT;
 
--- One partition a UTC day. Attached, not created in place: attaching does not wait for readers of the parent.
--- Rows that had to go to the default partition meanwhile move into it first.
+-- One partition a UTC day, attached when it is complete. Rows that had to go to the default partition meanwhile move into
+-- it first, under a lock, because one that came in between would make the attaching fail. That lock waits for readers of
+-- the default partition, and every close would wait behind it: hence the short time, after which the caller tells and
+-- tries again later. Days are made a week ahead.
 CREATE FUNCTION carillon.make_ledger_day(day date) RETURNS boolean
-  LANGUAGE plpgsql AS $$
+  LANGUAGE plpgsql SET lock_timeout = '250ms' AS $$
 DECLARE
   child  text := 'ledger_' || to_char(day, 'YYYYMMDD');
   lo     bigint := extract(epoch FROM day::timestamp AT TIME ZONE 'UTC')::bigint * 1000;
@@ -261,6 +267,7 @@ BEGIN
   IF to_regclass('carillon.' || child) IS NOT NULL THEN
     RETURN false;
   END IF;
+  LOCK TABLE carillon.ledger_default IN ACCESS EXCLUSIVE MODE;
   EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.ledger INCLUDING ALL)', child);
   EXECUTE format('WITH moved AS (DELETE FROM carillon.ledger_default WHERE recorded_at >= %s AND recorded_at < %s
                   RETURNING *) INSERT INTO carillon.%I SELECT * FROM moved', lo, hi, child);
@@ -269,9 +276,10 @@ BEGIN
   RETURN true;
 END $$;
 
--- Drops the days that end before `before`; returns how many. Whole partitions, never a mass delete.
+-- Drops the days that end before `before`; returns how many. Whole partitions, never a mass delete. It needs the parent to
+-- itself: a reader in the way is not waited for, since every fire and close would wait behind.
 CREATE FUNCTION carillon.drop_ledger_days(before date) RETURNS int
-  LANGUAGE plpgsql AS $$
+  LANGUAGE plpgsql SET lock_timeout = '250ms' AS $$
 DECLARE
   child    text;
   dropped  int := 0;

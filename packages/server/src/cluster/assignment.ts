@@ -5,7 +5,8 @@ import { partitionCount } from '../platform/partition.js'
  * live nodes, so nobody has to hand it out. A node that comes or goes moves about 1/n of the partitions; none gets
  * more than its fair share plus one.
  */
-export function assignPartitions(nodes: readonly number[]): Map<number, number[]> {
+export function assignPartitions(live: readonly number[]): Map<number, number[]> {
+  const nodes = [...new Set(live)]
   const owned = new Map<number, number[]>(nodes.map((node) => [node, []]))
   if (nodes.length === 0) return owned
   const most = Math.ceil(partitionCount / nodes.length) + 1

@@ -13,7 +13,7 @@ const joinStatement = statement<
   { now: number }
 >(new URL('./join.sql', import.meta.url))
 const heartbeatStatement = statement<
-  { incarnation: number; session_lock: boolean },
+  { incarnation: number; session_lock: boolean; roles: string[] },
   { now: number; alive: boolean }
 >(new URL('./heartbeat.sql', import.meta.url))
 const peersStatement = statement<Record<string, never>, PeerRow>(new URL('./peers.sql', import.meta.url))
@@ -43,6 +43,8 @@ export interface MembershipOptions extends PeerTimes {
 export class Membership {
   private id = 0
   private lock: SessionLock | null = null
+  private lockWasHeld = false
+  private readonly withheld = new Set<string>()
   private watch: PeerWatch
   private peers: readonly PeerRow[] = []
   private readonly lostListeners: (() => Promise<void> | void)[] = []
@@ -82,19 +84,27 @@ export class Membership {
     this.id = id
     this.watch = new PeerWatch(this.options.clock, this.options)
     this.lock = new SessionLock(database, id, log)
-    await this.lock.ensure()
-    await this.heartbeat()
+    this.lockWasHeld = false
+    try {
+      await this.lock.ensure()
+      await this.heartbeat()
+    } catch (error) {
+      // The caller takes this process for not joined: neither its row nor its connection may stay behind.
+      await this.leave().catch(() => undefined)
+      throw error
+    }
     log.info({ node: incarnationName(id), roles }, 'joined the cluster')
   }
 
   /** One life sign and one look around. */
   async heartbeat(): Promise<void> {
-    const { database, databaseClock, log } = this.options
-    await this.lock?.ensure()
+    const { database, databaseClock, log, roles } = this.options
+    this.tendLock()
     const sample = databaseClock.begin()
     const [row] = await database.run(heartbeatStatement, {
       incarnation: this.id,
-      session_lock: this.lock?.isHeld() ?? false,
+      session_lock: this.lockWasHeld,
+      roles: roles.filter((role) => !this.withheld.has(role)),
     })
     if (row !== undefined) sample(row.now)
     if (row?.alive === false) {
@@ -108,6 +118,12 @@ export class Membership {
     await this.lookAround()
   }
 
+  /** Whether this process can do what a role asks for. One that cannot lives on, but nobody counts on it for that. */
+  offer(role: string, able: boolean): void {
+    if (able) this.withheld.delete(role)
+    else this.withheld.add(role)
+  }
+
   /** Live processes with a role, as this one sees them; includes itself. */
   live(role: string): number[] {
     return this.peers
@@ -117,8 +133,22 @@ export class Membership {
   }
 
   async leave(): Promise<void> {
-    await this.options.database.run(leaveStatement, { incarnation: this.id })
-    await this.lock?.release()
+    try {
+      await this.options.database.run(leaveStatement, { incarnation: this.id })
+    } finally {
+      await this.lock?.release()
+    }
+  }
+
+  /**
+   * Takes the lock again where it was lost, beside the life sign and never before it: a connection that hangs must not
+   * make this process look dead. A lock that was lost without a crash may have been lost by everybody.
+   */
+  private tendLock(): void {
+    const held = this.lock?.isHeld() ?? false
+    if (this.lockWasHeld && !held) this.watch.mistrustHints()
+    this.lockWasHeld = held
+    void this.lock?.ensure()
   }
 
   private async rejoin(): Promise<void> {
@@ -131,6 +161,12 @@ export class Membership {
     const { database, log } = this.options
     const before = this.peers
     this.peers = await database.run(peersStatement, {})
+    const me = this.peers.find((peer) => peer.incarnation === this.id)
+    if (me?.session_lock === true && !me.locked) {
+      // A new primary knows none of the old one's locks, and a dead connection to the old one may look alive for long.
+      this.lock?.forget()
+      this.watch.mistrustHints()
+    }
     let gone = before.some((old) => !this.peers.some((peer) => peer.incarnation === old.incarnation))
     for (const suspect of this.watch.observe(this.peers, this.id)) {
       const [dead] = await database.run(declareDeadStatement, {

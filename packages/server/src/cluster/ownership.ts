@@ -30,9 +30,14 @@ export interface OwnershipOptions {
   renewMs: number
   self: () => number
   liveSchedulers: () => number[]
-  /** How long ago the firing loop last ended a pass well: a node that renews but cannot fire must let go. */
+  /** How long ago the firing loop last got on: a node that renews but cannot fire must let go. */
   sinceFiringMs: () => number
+  /** Tells the others whether to count on this node for partitions. */
+  offer: (able: boolean) => void
 }
+
+/** For so many lease times a node that could not fire leaves its partitions to others before it tries again. */
+const leasesAside = 6
 
 /**
  * The partitions this scheduler may fire. Each node takes, renews and gives back for itself; there is no coordinator.
@@ -44,6 +49,7 @@ export interface OwnershipOptions {
 export class Ownership {
   private readonly held = new Map<number, { epoch: number; trustedUntil: number }>()
   private renewedAt = Number.NEGATIVE_INFINITY
+  private asideUntil = Number.NEGATIVE_INFINITY
 
   constructor(private readonly options: OwnershipOptions) {}
 
@@ -57,6 +63,8 @@ export class Ownership {
 
   /** One pass: renew when it is time, let go of what is not mine by assignment, take what is and is free. */
   async runOnce(): Promise<undefined> {
+    this.loseExpired()
+    if (await this.standAside()) return
     await this.renewWhenDue()
     const assigned = new Set(assignPartitions(this.options.liveSchedulers()).get(this.options.self()) ?? [])
     await this.release([...this.held.keys()].filter((partition) => !assigned.has(partition)))
@@ -80,25 +88,35 @@ export class Ownership {
     this.options.metrics.partitionsOwned.set(0)
   }
 
-  private async renewWhenDue(): Promise<void> {
-    const { clock, renewMs, leaseTtlMs, sinceFiringMs, log } = this.options
-    const sentAt = clock.monotonic()
-    this.lose(
-      [...this.held].flatMap(([partition, lease]) => (lease.trustedUntil <= sentAt ? [partition] : [])),
-    )
-    if (this.held.size === 0 || sentAt - this.renewedAt < renewMs) return
-    if (sinceFiringMs() > leaseTtlMs) {
+  private loseExpired(): void {
+    const now = this.options.clock.monotonic()
+    this.lose([...this.held].flatMap(([partition, lease]) => (lease.trustedUntil <= now ? [partition] : [])))
+  }
+
+  /**
+   * Lets go of everything when this node renews but cannot fire, and stays aside for a while: else it would be assigned
+   * the same partitions again. Not where no other node could take them.
+   */
+  private async standAside(): Promise<boolean> {
+    const { clock, leaseTtlMs, sinceFiringMs, offer, liveSchedulers, self, log } = this.options
+    const now = clock.monotonic()
+    const replaceable = liveSchedulers().some((node) => node !== self())
+    if (replaceable && this.held.size > 0 && sinceFiringMs() > leaseTtlMs) {
       log.error({ partitions: this.held.size }, 'the firing loop makes no progress: giving partitions back')
-      await this.releaseAll()
-      return
+      this.asideUntil = now + leasesAside * leaseTtlMs
     }
+    const aside = replaceable && now < this.asideUntil
+    offer(!aside)
+    if (aside) await this.releaseAll()
+    return aside
+  }
+
+  private async renewWhenDue(): Promise<void> {
+    const { clock, renewMs, leaseTtlMs } = this.options
+    const sentAt = clock.monotonic()
+    if (this.held.size === 0 || sentAt - this.renewedAt < renewMs) return
     const partitions = [...this.held.keys()]
-    const renewed = await this.options.database.run(renewStatement, {
-      incarnation: this.options.self(),
-      partitions,
-      epochs: partitions.map((partition) => this.held.get(partition)?.epoch ?? 0),
-      ttl_ms: leaseTtlMs,
-    })
+    const renewed = await this.renew(partitions)
     this.renewedAt = sentAt
     const kept = new Set(renewed.map((row) => row.partition))
     for (const partition of kept) {
@@ -108,11 +126,30 @@ export class Ownership {
     this.lose(partitions.filter((partition) => !kept.has(partition)))
   }
 
+  private async renew(partitions: number[]): Promise<HeldPartition[]> {
+    const { database, self, leaseTtlMs } = this.options
+    try {
+      return await database.run(renewStatement, {
+        incarnation: self(),
+        partitions,
+        epochs: partitions.map((partition) => this.held.get(partition)?.epoch ?? 0),
+        ttl_ms: leaseTtlMs,
+      })
+    } catch (error) {
+      // A renewal that failed is a loss, not a reason to hope: they are taken again, under a new epoch, when it can be.
+      this.lose(partitions)
+      throw error
+    }
+  }
+
   private async take(wanted: number[]): Promise<void> {
     if (wanted.length === 0) return
     const { database, clock, leaseTtlMs, self, log } = this.options
     const sentAt = clock.monotonic()
-    const taken = await database.run(takeStatement, { incarnation: self(), wanted, ttl_ms: leaseTtlMs })
+    const incarnation = self()
+    const taken = await database.run(takeStatement, { incarnation, wanted, ttl_ms: leaseTtlMs })
+    // Declared dead meanwhile, and back under a new id: what the old one took is not ours.
+    if (incarnation !== self()) return
     for (const { partition, epoch } of taken) {
       this.held.set(partition, { epoch, trustedUntil: sentAt + leaseTtlMs })
     }

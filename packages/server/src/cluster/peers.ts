@@ -38,6 +38,7 @@ export interface PeerTimes {
  */
 export class PeerWatch {
   private readonly seen = new Map<number, { beat: number; changedAt: number }>()
+  private hintsFrom = Number.NEGATIVE_INFINITY
 
   constructor(
     private readonly clock: Clock,
@@ -56,6 +57,11 @@ export class PeerWatch {
     })
   }
 
+  /** This process lost its own session lock and lives: for one lease time, a lost lock says nothing about others. */
+  mistrustHints(): void {
+    this.hintsFrom = this.clock.monotonic() + this.times.leaseTtlMs
+  }
+
   /** Peers to share partitions with: they gave a life sign within the partition lease. */
   isFresh(incarnation: number): boolean {
     const last = this.seen.get(incarnation)
@@ -65,8 +71,9 @@ export class PeerWatch {
   private verdict(row: PeerRow, now: number): Suspect[] {
     const silentMs = now - (this.seen.get(row.incarnation)?.changedAt ?? now)
     const { heartbeatMs, leaseTtlMs, runLeaseMs } = this.times
-    // After a restart of the server every lock is gone: for one lease time a missing lock says nothing.
-    const hintsCount = row.server_age_ms > leaseTtlMs
+    // After a restart of the server every lock is gone: for one lease time a missing lock says nothing. Its age does
+    // not tell of a recovery after the crash of one of its backends: the loss of this process's own lock does.
+    const hintsCount = row.server_age_ms > leaseTtlMs && now >= this.hintsFrom
     if (hintsCount && row.session_lock && !row.locked && silentMs >= 2 * heartbeatMs) {
       return [{ incarnation: row.incarnation, beat: row.beat, expiredBefore: null, why: 'connection lost' }]
     }

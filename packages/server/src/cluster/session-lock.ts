@@ -12,6 +12,9 @@ import type { Database } from '../db/pool.js'
 export class SessionLock {
   private client: pg.Client | null = null
   private held = false
+  private pooled = false
+  private released = false
+  private taking: Promise<void> | null = null
 
   constructor(
     private readonly database: Database,
@@ -24,34 +27,59 @@ export class SessionLock {
   }
 
   /** Takes the lock, or takes it again after its connection broke. Failing is no failure of the caller's. */
-  async ensure(): Promise<void> {
-    if (this.client !== null) return
-    const client = this.database.dedicated('carillon session lock')
-    client.on('error', () => this.drop(client))
-    client.on('end', () => this.drop(client))
-    this.client = client
+  ensure(): Promise<void> {
+    if (this.held || this.pooled || this.released) return Promise.resolve()
+    this.taking ??= this.take().finally(() => {
+      this.taking = null
+    })
+    return this.taking
+  }
+
+  /** The server does not know the lock any more, whatever the connection looks like from here: begin anew. */
+  forget(): void {
+    if (this.client !== null) this.drop(this.client)
+  }
+
+  async release(): Promise<void> {
+    this.released = true
+    await this.taking
+    await this.end()
+  }
+
+  private async take(): Promise<void> {
     try {
-      await client.connect()
-      const direct = (client as pg.Client & { processID?: number }).processID
-      const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-      if (rows[0]?.pid !== direct) {
-        this.log.info(
-          'behind a connection pooler: a crash of this process is noticed by time, not by its connection',
-        )
-        return
-      }
-      const { rows: locks } = await client.query<{ held: boolean }>(
-        'SELECT pg_try_advisory_lock($1) AS held',
-        [this.key],
-      )
-      this.held = locks[0]?.held ?? false
+      const client = this.client ?? (await this.open())
+      if (client === null) return
+      // Not to be had while our own old session lingers on the server, or a peer tries it: the next call tries again.
+      const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [
+        this.key,
+      ])
+      this.held = this.client === client && (rows[0]?.held ?? false)
     } catch (error) {
-      this.drop(client)
+      this.forget()
       this.log.debug({ err: error }, 'session lock not taken')
     }
   }
 
-  async release(): Promise<void> {
+  /** A connection straight to the server; null when there is a pooler in between. */
+  private async open(): Promise<pg.Client | null> {
+    const client = this.database.dedicated('carillon session lock')
+    client.on('error', () => this.drop(client))
+    client.on('end', () => this.drop(client))
+    this.client = client
+    await client.connect()
+    const direct = (client as pg.Client & { processID?: number }).processID
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    if (rows[0]?.pid === direct) return client
+    this.pooled = true
+    this.log.info(
+      'behind a connection pooler: a crash of this process is noticed by time, not by its connection',
+    )
+    await this.end()
+    return null
+  }
+
+  private async end(): Promise<void> {
     const { client } = this
     this.client = null
     this.held = false
@@ -59,9 +87,6 @@ export class SessionLock {
   }
 
   private drop(client: pg.Client): void {
-    if (this.client !== client) return
-    this.client = null
-    this.held = false
-    client.end().catch(() => undefined)
+    if (this.client === client) void this.end()
   }
 }

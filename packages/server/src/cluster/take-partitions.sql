@@ -1,15 +1,18 @@
 -- Takes partitions that nobody holds: never owned, given back, expired, or held by a process that is no longer alive.
+-- Or mine, though I do not know it: an answer was lost, or trust in a renewal was.
 -- Raises the epoch: the change of a key column waits for fires in progress under the old epoch, which hold the row
 -- FOR KEY SHARE. SKIP LOCKED instead of waiting: the next pass comes soon. Ordered by key against deadlocks.
+-- The owner's state is asked for in a subquery, not joined: where somebody took the partition since the snapshot, the
+-- check is done again on the new row, and an outer join would then find no owner and call the partition free.
 -- @param incarnation bigint
 -- @param wanted smallint[]
 -- @param ttl_ms bigint
 WITH free AS MATERIALIZED (
   SELECT p.partition
   FROM carillon.partitions p
-  LEFT JOIN carillon.incarnations i ON i.incarnation = p.owner
   WHERE p.partition = ANY (:wanted)
-    AND (p.owner IS NULL OR p.expires_at <= carillon.now_ms() OR i.state IS DISTINCT FROM 'alive')
+    AND (p.owner IS NULL OR p.owner = :incarnation OR p.expires_at <= carillon.now_ms()
+         OR EXISTS (SELECT FROM carillon.incarnations i WHERE i.incarnation = p.owner AND i.state <> 'alive'))
     AND EXISTS (SELECT FROM carillon.incarnations me WHERE me.incarnation = :incarnation AND me.state = 'alive')
   ORDER BY p.partition
   FOR UPDATE OF p SKIP LOCKED

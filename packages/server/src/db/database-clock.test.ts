@@ -19,11 +19,11 @@ function beside({ driftPpm = 0 } = {}) {
     steps,
     databaseClock,
     truth,
-    step(byMs: number) {
+    step: (byMs: number) => {
       stepped += byMs
     },
     /** One query: `there` until the database reads its clock, `back` until the answer is here. */
-    sample(there = 0, back = 0) {
+    sample: (there = 0, back = 0) => {
       const complete = databaseClock.begin()
       clock.skip(there)
       const read = Math.floor(truth())
@@ -56,7 +56,7 @@ describe('the lower bound of the database clock', () => {
             { at: sentAt + there, run: () => void reads.set(id, Math.floor(truth())) },
             {
               at: sentAt + there + back,
-              run() {
+              run: () => {
                 completions.get(id)?.(reads.get(id) ?? Number.NaN)
                 known = true
               },

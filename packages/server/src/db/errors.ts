@@ -28,8 +28,10 @@ const unavailableStates = new Set([
 const driverFailures = [
   'Connection terminated',
   'timeout exceeded when trying to connect',
+  'timeout expired',
   'Query read timeout',
   'Client has encountered a connection error',
+  'Client was closed and is not queryable',
   'Cannot use a pool after calling end on the pool',
 ]
 

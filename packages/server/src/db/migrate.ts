@@ -31,7 +31,7 @@ export interface MigrationStatus {
 
 const directory = new URL('../../migrations/', import.meta.url)
 /** Spells "carillon": one migrator at a time in a database. */
-const lockKey = '7161677110969590382'
+const lockKey = '7161130679611977582'
 const oldestServer = 140_000
 const patienceMs = 120_000
 
@@ -46,6 +46,13 @@ export function loadMigrations(): Migration[] {
     })
 }
 
+interface Step {
+  /** The schema's version before it. */
+  from: number
+  /** What it applied; null when nothing was missing. */
+  applied: Migration | null
+}
+
 /**
  * Brings the schema up to date. Any number of processes may call this at once: one works, the others wait for it and
  * find nothing to do. Each migration commits with its own record, so a migrator killed in the middle leaves a schema
@@ -57,14 +64,13 @@ export async function migrate(
   migrations: Migration[] = loadMigrations(),
 ): Promise<MigrationReport> {
   await requireServerVersion(client)
-  await takeLock(client, clock)
-  try {
-    await client.query('CREATE SCHEMA IF NOT EXISTS carillon')
-    await client.query(`CREATE TABLE IF NOT EXISTS carillon.migrations (
-      version int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
-    return await applyMissing(client, migrations)
-  } finally {
-    await client.query('SELECT pg_advisory_unlock($1)', [lockKey])
+  const applied: string[] = []
+  let from: number | undefined
+  for (;;) {
+    const step = await nextStep(client, clock, migrations)
+    from ??= step.from
+    if (step.applied === null) return { from, to: migrations.at(-1)?.version ?? from, applied }
+    applied.push(fileName(step.applied))
   }
 }
 
@@ -98,33 +104,70 @@ export async function migrationStatus(
   }
 }
 
-async function applyMissing(client: pg.Client, migrations: Migration[]): Promise<MigrationReport> {
+/** Waits for its turn by polling: waiting for the lock would pin the oldest snapshot of the whole database. */
+async function nextStep(client: pg.Client, clock: Clock, migrations: Migration[]): Promise<Step> {
+  const giveUpAt = clock.monotonic() + patienceMs
+  for (;;) {
+    const step = await tryStep(client, migrations)
+    if (step !== 'busy') return step
+    if (clock.monotonic() > giveUpAt) {
+      throw new Error(
+        'Another process has been migrating this database for two minutes. See pg_stat_activity for it.',
+      )
+    }
+    await pause(clock, 100)
+  }
+}
+
+/**
+ * The next migration that is missing, with its record, in one transaction. The lock belongs to the transaction: one that
+ * belonged to the session would stay behind in a pooler, and every later start would wait for it.
+ */
+async function tryStep(client: pg.Client, migrations: Migration[]): Promise<Step | 'busy'> {
+  await client.query('BEGIN')
+  try {
+    const { rows: locks } = await client.query<{ taken: boolean }>(
+      'SELECT pg_try_advisory_xact_lock($1) AS taken',
+      [lockKey],
+    )
+    const step = locks[0]?.taken ? await applyNext(client, migrations) : 'busy'
+    await client.query('COMMIT')
+    return step
+  } catch (error) {
+    // A connection that broke has rolled back by itself; the failure to say so must not hide why it broke.
+    await client.query('ROLLBACK').catch(() => undefined)
+    throw error
+  }
+}
+
+async function applyNext(client: pg.Client, migrations: Migration[]): Promise<Step> {
+  await client.query("SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = 0")
+  await client.query('CREATE SCHEMA IF NOT EXISTS carillon')
+  await client.query(`CREATE TABLE IF NOT EXISTS carillon.migrations (
+    version int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
   const { rows } = await client.query<{ version: number; name: string; checksum: string }>(
     'SELECT version, name, checksum FROM carillon.migrations ORDER BY version',
   )
   const from = rows.at(-1)?.version ?? 0
   refuseUnknown(rows, migrations)
-  const missing = migrations.filter((migration) => migration.version > from)
-  for (const migration of missing) {
-    await client.query('BEGIN')
-    try {
-      await client.query("SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = 0")
-      await client.query(migration.sql)
-      await client.query('INSERT INTO carillon.migrations (version, name, checksum) VALUES ($1, $2, $3)', [
-        migration.version,
-        migration.name,
-        migration.checksum,
-      ])
-      await client.query('COMMIT')
-    } catch (error) {
-      await client.query('ROLLBACK').catch(() => undefined)
-      throw new Error(
-        `Migration ${fileName(migration)} failed and was rolled back; the schema stays at version ${migration.version - 1}.`,
-        { cause: error },
-      )
-    }
+  const next = migrations.find((migration) => migration.version > from)
+  if (next === undefined) return { from, applied: null }
+  try {
+    // The deadline of ordinary calls is not for this one: a migration of a large table takes the time it takes.
+    const text: pg.QueryConfig & { query_timeout: number } = { text: next.sql, query_timeout: 2 ** 31 - 1 }
+    await client.query(text)
+  } catch (error) {
+    throw new Error(
+      `Migration ${fileName(next)} failed and was rolled back; the schema stays at version ${from}.`,
+      { cause: error },
+    )
   }
-  return { from, to: migrations.at(-1)?.version ?? from, applied: missing.map(fileName) }
+  await client.query('INSERT INTO carillon.migrations (version, name, checksum) VALUES ($1, $2, $3)', [
+    next.version,
+    next.name,
+    next.checksum,
+  ])
+  return { from, applied: next }
 }
 
 function refuseUnknown(
@@ -132,10 +175,10 @@ function refuseUnknown(
   known: Migration[],
 ): void {
   const newest = known.at(-1)?.version ?? 0
-  const ahead = applied.find((row) => row.version > newest)
-  if (ahead !== undefined) {
+  const ahead = applied.at(-1)
+  if (ahead !== undefined && ahead.version > newest) {
     throw new Error(
-      `The database has schema version ${applied.at(-1)?.version} (${ahead.name}); this carillon understands ${newest} at most. ` +
+      `The database has schema version ${ahead.version} (${ahead.name}); this carillon understands ${newest} at most. ` +
         'It was migrated by a newer carillon: start that version, or restore the backup from before the upgrade.',
     )
   }
@@ -159,23 +202,6 @@ async function requireServerVersion(client: pg.Client): Promise<void> {
     throw new Error(
       `PostgreSQL 14 or newer is needed; this server is ${server?.text}. Point DATABASE_URL at a newer one.`,
     )
-  }
-}
-
-/** Polls for the lock: waiting inside pg_advisory_lock would pin the oldest snapshot of the whole database. */
-async function takeLock(client: pg.Client, clock: Clock): Promise<void> {
-  const giveUpAt = clock.monotonic() + patienceMs
-  for (;;) {
-    const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
-      lockKey,
-    ])
-    if (rows[0]?.taken) return
-    if (clock.monotonic() > giveUpAt) {
-      throw new Error(
-        'Another process has been migrating this database for two minutes. See pg_stat_activity for it.',
-      )
-    }
-    await pause(clock, 100)
   }
 }
 

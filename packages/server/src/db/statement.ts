@@ -31,7 +31,7 @@ export function parseStatement<Params extends object, Row extends object>(
   source: string,
 ): Statement<Params, Row> {
   const types = new Map<string, string>()
-  for (const [, name, type] of source.matchAll(/^--\s*@param\s+(\w+)\s+(\S+)\s*$/gm)) {
+  for (const [, name, type] of source.matchAll(/^--[ \t]*@param[ \t]+(\w+)[ \t]+(\S+)[ \t]*$/gm)) {
     types.set(name as string, type as string)
   }
   const params = [...types.keys()]

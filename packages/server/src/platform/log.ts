@@ -31,10 +31,14 @@ const levels: Record<number, string> = {
 function prettyLine(line: string): string {
   const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
   const rest = Object.entries(fields).map(([key, value]) => `${printable(key)}=${plain(value)}`)
-  if (err !== undefined) rest.push(`error=${plain((err as { message?: unknown } | null)?.message ?? err)}`)
+  if (err !== undefined) rest.push(`error=${plain(messageOf(err))}`)
   const details = rest.length > 0 ? `  ${rest.join(' ')}` : ''
   const name = levels[Number(level)] ?? 'log'
   return `${plain(time).slice(11, 23)} ${name.padEnd(5)} ${plain(msg ?? '')}${details}\n`
+}
+
+function messageOf(err: unknown): unknown {
+  return (err as { message?: unknown } | null)?.message ?? err
 }
 
 function plain(value: unknown): string {

@@ -186,7 +186,10 @@ describe('a loop that fails', () => {
       () => {
         throw new Error('at once')
       },
-      () => Promise.reject(undefined as unknown as Error),
+      () => {
+        AbortSignal.abort('a reason that is no Error').throwIfAborted()
+        return undefined
+      },
     ])
     service.start()
     await settled()

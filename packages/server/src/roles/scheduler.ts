@@ -29,6 +29,8 @@ export function composeScheduler(
   hints: Pick<Hints, 'runFired' | 'runRescued'>,
 ): SchedulerRole {
   const { config, database, databaseClock, membership, clock, log, metrics } = context
+  // A pass over a great many ticks may outlast a lease: every batch of it that gets through is progress.
+  let firedAt = Number.NEGATIVE_INFINITY
   const ownership: Ownership = new Ownership({
     database,
     clock,
@@ -38,7 +40,8 @@ export function composeScheduler(
     renewMs: config.leaseRenewSeconds * 1000,
     self: () => membership.incarnation,
     liveSchedulers: () => membership.live('scheduler'),
-    sinceFiringMs: () => firing.sinceProgressMs(),
+    sinceFiringMs: () => Math.min(firing.sinceProgressMs(), clock.monotonic() - firedAt),
+    offer: (able) => membership.offer('scheduler', able),
   })
   const fire = new Firing({
     database,
@@ -51,7 +54,10 @@ export function composeScheduler(
     self: () => membership.incarnation,
     owned: () => ownership.current(),
     disown: (partitions) => ownership.disown(partitions),
-    onFired: hints.runFired,
+    onFired() {
+      firedAt = clock.monotonic()
+      hints.runFired()
+    },
     wake: () => firing.wake(),
   })
   const rescue = new Rescue({ database, log, metrics, onRescued: hints.runRescued })

@@ -107,10 +107,13 @@ test('where Carillon itself was late, ticks wait for their turn and none is lost
   expect((await ledgerOf(house(), job)).map(({ due, outcome, final }) => [due, outcome, final])).toEqual(
     [0, 1, 2, 3, 4].map((at) => [first + at * 2_000, 'succeeded', true]),
   )
-  expect(await timerOf(house(), job)).toMatchObject({ due: first + 12_000, accounted_through: first + 10_000 })
+  expect(await timerOf(house(), job)).toMatchObject({
+    due: first + 12_000,
+    accounted_through: first + 10_000,
+  })
 })
 
-test('a tick that came at the very instant its place was taken late is not called overlap', async () => {
+test('a tick that came before its predecessor was fired, late, is not called overlap', async () => {
   const node = await house().node()
   const job = await node.register({ schedule: '@every 5s' })
   // Fired 5.001 s late: one millisecond after the next tick.
@@ -182,7 +185,10 @@ test('jobs that wait for their place do not starve the others of their partition
      FROM carillon.jobs WHERE name LIKE 'crowd %'`,
     [now + 5_000],
   )
-  await house().query('UPDATE carillon.timers SET due = $2, start_at = $2 WHERE job = $1', [job.key, now + 6_000])
+  await house().query('UPDATE carillon.timers SET due = $2, start_at = $2 WHERE job = $1', [
+    job.key,
+    now + 6_000,
+  ])
   await house().clock.advance(6_000)
   await node.beat()
   for (let passes = 1; await node.firing.runOnce(); passes++) expect(passes).toBeLessThan(10)

@@ -64,6 +64,21 @@ test('a fire with the right epoch but by another process is refused', async () =
   expect(await countOf(house(), 'queue')).toBe(0)
 })
 
+test('a fire from an earlier ownership of the same process is refused', async () => {
+  const node = await house().node()
+  const job = await node.register({ schedule: '@every 10s' })
+  const timer = await timerOf(house(), job)
+  const before = await heldNow(house())
+  // Lost and taken back: the owner is the same, the epoch is not.
+  await handAllTo(house(), node)
+  const { firing, disowned } = ownerBelieving(house(), { node, believes: before })
+  await house().clock.advance(10_000)
+  await firing.runOnce()
+  expect(await timerOf(house(), job)).toEqual(timer)
+  expect(await countOf(house(), 'queue')).toBe(0)
+  expect(disowned).toEqual([timer.partition])
+})
+
 test('a fire that waited for a takeover in progress fires nothing under the old epoch', async () => {
   const node = await house().node()
   const job = await node.register({ schedule: '@every 10s' })
@@ -135,7 +150,9 @@ test('a renewal does not wait for a fire in progress', async () => {
   const fire = node.firing.runOnce()
   await house().lockWaits(1)
   await node.ownership.runOnce()
-  const [row] = await house().query<{ soonest: number }>('SELECT min(expires_at) AS soonest FROM carillon.partitions')
+  const [row] = await house().query<{ soonest: number }>(
+    'SELECT min(expires_at) AS soonest FROM carillon.partitions',
+  )
   expect(row?.soonest).toBe((await house().now()) + 10_000)
   await gate.open()
   await fire
@@ -186,7 +203,10 @@ test.each([
 
 test('a timer that somebody holds is left for the next pass and holds up no other', async () => {
   const node = await house().node()
-  const [held, free] = [await node.register({ schedule: '@every 10s' }), await node.register({ schedule: '@every 10s' })]
+  const [held, free] = [
+    await node.register({ schedule: '@every 10s' }),
+    await node.register({ schedule: '@every 10s' }),
+  ]
   await house().clock.advance(10_000)
   await node.beat()
   const editor = await house().session()

@@ -11,7 +11,8 @@ export interface Rule {
 export function ticksBetween(rule: Rule, from: number, to: number): number[] {
   const schedule = parseSchedule(rule)
   const ticks: number[] = []
-  for (let tick = schedule.next(from); tick !== null && tick <= to; tick = schedule.next(tick)) ticks.push(tick)
+  for (let tick = schedule.next(from); tick !== null && tick <= to; tick = schedule.next(tick))
+    ticks.push(tick)
   return ticks
 }
 

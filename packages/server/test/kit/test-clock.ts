@@ -15,7 +15,10 @@ export class TestClock implements Clock {
   private timers: { at: number; order: number; callback: () => void }[] = []
   private order = 0
 
-  private constructor(database: TestDatabase) {
+  private constructor(
+    database: TestDatabase,
+    private readonly startsAt: number,
+  ) {
     this.database = database
   }
 
@@ -26,11 +29,16 @@ export class TestClock implements Clock {
     await database.query('INSERT INTO carillon_test.clock VALUES ($1)', [startsAt])
     await database.query(`CREATE OR REPLACE FUNCTION carillon.now_ms() RETURNS bigint
       LANGUAGE sql STABLE PARALLEL SAFE AS 'SELECT now_ms FROM carillon_test.clock'`)
-    return new TestClock(database)
+    return new TestClock(database, startsAt)
   }
 
   monotonic(): number {
     return this.now
+  }
+
+  /** What the database's clock says, without asking it: true as long as no test has stepped it. */
+  wall(): number {
+    return this.startsAt + Math.round(this.now)
   }
 
   after(delayMs: number, callback: () => void): () => void {

@@ -22,6 +22,7 @@ export interface NodeOptions {
   tasks?: string[]
   concurrency?: number
   minIntervalMs?: number
+  leaseAheadMs?: number
   /** What a delivery comes to; the default succeeds at once. */
   deliver?: (run: LeasedRun, definition: RunDefinition, signal: AbortSignal) => Promise<Delivered>
   /** Puts something between the worker and the database: an answer that is lost, a call that hangs. */
@@ -93,6 +94,7 @@ export class TestNode {
       self,
       liveSchedulers: () => this.membership.live('scheduler'),
       sinceFiringMs: () => this.sinceFiringMs,
+      offer: (able) => this.membership.offer('scheduler', able),
     })
     this.firing = new Firing({
       ...shared,
@@ -105,7 +107,12 @@ export class TestNode {
       onFired: () => undefined,
       wake: () => undefined,
     })
-    this.leasing = new Leasing({ database, databaseClock: this.databaseClock, tasks, aheadMs: 1_000 })
+    this.leasing = new Leasing({
+      database,
+      databaseClock: this.databaseClock,
+      tasks,
+      aheadMs: options.leaseAheadMs ?? 1_000,
+    })
     this.closer = new Closer({ ...shared, batchMs: 0, random: () => 0 })
     this.worker = this.composeWorker(clock, options, self)
     this.membership.onLost(() => {

@@ -67,12 +67,27 @@ export class House {
     })
   }
 
+  /** Lets time pass in small steps until the promise has settled; answers what it came to. */
+  async during<Result>(work: Promise<Result>, stepMs = 20): Promise<Result> {
+    let settled = false
+    const done = () => {
+      settled = true
+    }
+    work.then(done, done)
+    await until('the work under way ends', async () => {
+      await this.clock.advance(stepMs)
+      return settled
+    })
+    return work
+  }
+
   async empty(): Promise<void> {
     for (const session of this.sessions) await session.end()
     this.sessions = []
     for (const node of this.nodes) if (!node.gone) await node.leave()
     this.nodes.length = 0
     this.clock.forgetTimers()
+    await this.query('DROP FUNCTION IF EXISTS carillon_test.gate() CASCADE')
     for (const table of ['queue', 'dead_letters', 'ledger', 'timers', 'jobs', 'incarnations']) {
       await this.query('SELECT carillon_test.wipe($1)', [table])
     }

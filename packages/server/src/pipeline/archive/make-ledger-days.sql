@@ -1,5 +1,5 @@
 -- Makes the ledger's partitions ahead of time: yesterday's (rows of a moment ago), today's and the next days'. One
--- process at a time; the others find them made. Attaching does not wait for readers.
+-- process at a time; the others find them made. Fails (55P03) rather than wait for a reader of the default partition.
 -- @param days_ahead int
 SELECT count(*) FILTER (WHERE carillon.make_ledger_day(day))::int AS made
 FROM (

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { codeOf } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 
@@ -33,9 +34,11 @@ export class Upkeep {
   /** Answers true when there is more to collect. */
   async runOnce(): Promise<boolean> {
     const { database, log, ledgerDaysAhead, ledgerRetentionDays, oneOffRetentionHours } = this.options
-    const [days] = await database.run(makeDaysStatement, { days_ahead: ledgerDaysAhead })
+    const [days] = await this.unlessRead(database.run(makeDaysStatement, { days_ahead: ledgerDaysAhead }))
     if (days !== undefined && days.made > 0) log.debug({ days: days.made }, 'made ledger partitions')
-    const [old] = await database.run(dropDaysStatement, { retention_days: ledgerRetentionDays })
+    const [old] = await this.unlessRead(
+      database.run(dropDaysStatement, { retention_days: ledgerRetentionDays }),
+    )
     if (old !== undefined && old.dropped > 0)
       log.info({ days: old.dropped }, 'dropped ledger days past the retention')
     const collected = await database.run(collectStatement, {
@@ -49,4 +52,17 @@ export class Upkeep {
     })
     return collected.length === mostPerStatement || gone?.forgotten === mostPerStatement
   }
+
+  /** Somebody holds the ledger in a long read: the next pass finds it free. Waiting would hold up every close. */
+  private async unlessRead<Row>(work: Promise<Row[]>): Promise<Row[]> {
+    try {
+      return await work
+    } catch (error) {
+      if (codeOf(error) !== lockNotAvailable) throw error
+      this.options.log.warn('the ledger is being read: its days are made and dropped in the next pass')
+      return []
+    }
+  }
 }
+
+const lockNotAvailable = '55P03'

@@ -45,6 +45,8 @@ interface HeldEntry {
   availableAt: number
   /** When the last look began that would have shown a revocation of this run. */
   lookedAt: number
+  /** Delivered, or being ended without that: from here on it is neither started nor given back. */
+  begun: boolean
   stop: AbortController
 }
 
@@ -62,6 +64,8 @@ export class Worker {
   private lookedAt = Number.NEGATIVE_INFINITY
   private leasing = true
   private leaseInDoubt = false
+  /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
+  private life = 0
 
   constructor(private readonly options: WorkerOptions) {
     const { clock, databaseClock, ports } = options
@@ -83,6 +87,7 @@ export class Worker {
     if (this.leaseInDoubt) await this.reconcile()
     const room = concurrency - this.entries.size
     if (!this.leasing || room <= 0) return false
+    const { life } = this
     const sentAt = clock.monotonic()
     const holder = self()
     const runs = await ports.lease(holder, room).catch((error: unknown) => {
@@ -90,6 +95,7 @@ export class Worker {
       this.leaseInDoubt = true
       throw error
     })
+    if (life !== this.life) return false
     metrics.leased.inc(runs.length)
     await this.take(runs, sentAt)
     return runs.length === room
@@ -102,15 +108,18 @@ export class Worker {
     const revoked = await ports.revoked(self())
     this.lookedAt = sentAt
     const tokens = new Set(revoked.map((run) => run.token))
-    for (const entry of this.line.remove(({ run }) => tokens.has(run.token))) {
-      await this.finish(entry, null, cancelledBeforeStart)
-    }
+    this.line.remove(({ run }) => tokens.has(run.token))
+    // Not only those on the line: some have left it and wait for this very look.
+    const ending = [...this.entries.values()].filter(({ run, begun }) => tokens.has(run.token) && !begun)
+    for (const entry of ending) entry.begun = true
+    await Promise.all(ending.map((entry) => this.finish(entry, null, cancelledBeforeStart)))
   }
 
   /** Stops leasing and gives back what has not started. */
   async handBack(): Promise<void> {
     this.leasing = false
-    const unstarted = this.line.removeAll()
+    this.line.removeAll()
+    const unstarted = [...this.entries.values()].filter(({ begun }) => !begun)
     for (const { run } of unstarted) this.entries.delete(run.token)
     await this.options.ports.handBack(
       this.options.self(),
@@ -128,12 +137,16 @@ export class Worker {
     for (const entry of left) entry.stop.abort(new Error('the worker is shutting down'))
     const graceful = clock.monotonic() + 1_000
     while (this.entries.size > 0 && clock.monotonic() < graceful) await pause(clock, 20)
-    await ports.drained()
+    // A database that takes nothing must not keep the process from ending: what is unwritten is rescued by the others.
+    const enough = new AbortController()
+    await Promise.race([ports.drained(), pause(clock, 1_000, enough.signal)])
+    enough.abort()
     return { aborted: left.length }
   }
 
   /** This process was declared dead: its runs belong to others. What still goes on is told to stop. */
   abandon(): void {
+    this.life += 1
     this.line.removeAll()
     for (const entry of this.entries.values()) entry.stop.abort(new Error('the lease of this run was lost'))
     this.entries.clear()
@@ -154,6 +167,7 @@ export class Worker {
       definition: null as RunDefinition | null,
       availableAt: run.availableAt,
       lookedAt: sentAt,
+      begun: false,
       stop: new AbortController(),
     }))
     for (const entry of entries) this.entries.set(entry.run.token, entry)
@@ -196,7 +210,8 @@ export class Worker {
 
   private async start(entry: HeldEntry): Promise<void> {
     const { databaseClock, metrics, ports } = this.options
-    if (!this.entries.has(entry.run.token)) return
+    if (!this.entries.has(entry.run.token) || entry.begun) return
+    entry.begun = true
     const startedAt = databaseClock.atLeast()
     metrics.startLag.observe(Math.max(0, startedAt - entry.availableAt) / 1000)
     if (entry.definition === null) {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
+import { codeOf } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
@@ -8,7 +9,7 @@ import type { Metrics } from '../../platform/metrics.js'
 import { type DueTimer, type PlannedTick, planTick } from './plan.js'
 
 const scanStatement = statement<
-  { partitions: number[]; ahead_ms: number; most_per_partition: number },
+  { partitions: number[]; passed: number[]; ahead_ms: number; most_per_partition: number },
   DueTimer
 >(new URL('./scan-due.sql', import.meta.url))
 
@@ -66,12 +67,18 @@ export interface FiringOptions {
 const mostPerPartition = 500
 const mostPerStatement = 1_000
 
+/** Decisions after which the cursor stands at a later tick. */
+const moving: ReadonlySet<Decision> = new Set<Decision>(['fired', 'skipped', 'overlap'])
+
 /**
  * Turns due ticks of the owned partitions into runs. The database decides: this loop only proposes, from what it saw,
  * and a proposal that is no longer true is refused by epoch, due or rev.
  */
 export class Firing {
   private callOff: (() => void) | null = null
+  private wakesAt = Number.POSITIVE_INFINITY
+  /** By partition: timers that wait (for their place, for a repair). They must not keep the page from the others. */
+  private passed: ReadonlyMap<number, number> = new Map()
 
   constructor(private readonly options: FiringOptions) {}
 
@@ -81,10 +88,12 @@ export class Firing {
     if (owned.length === 0) return false
     const timers = await this.scan(owned.map(({ partition }) => partition))
     const planned = timers.flatMap((timer) => this.plan(timer))
+    const moved = new Set<number>()
     for (let at = 0; at < planned.length; at += mostPerStatement) {
-      await this.fire(owned, planned.slice(at, at + mostPerStatement))
+      for (const job of await this.fire(owned, planned.slice(at, at + mostPerStatement))) moved.add(job)
     }
-    return fullestPartition(timers) >= mostPerPartition
+    this.passed = beyondThisPage(this.passed, timers, moved)
+    return this.passed.size > 0
   }
 
   stop(): void {
@@ -96,6 +105,7 @@ export class Firing {
     const sample = databaseClock.begin()
     const timers = await database.run(scanStatement, {
       partitions,
+      passed: partitions.map((partition) => this.passed.get(partition) ?? 0),
       ahead_ms: stageAheadMs,
       most_per_partition: mostPerPartition,
     })
@@ -109,24 +119,51 @@ export class Firing {
     try {
       return [planTick(timer, this.options.lateToleranceMs)]
     } catch (error) {
-      this.options.metrics.ticks.inc({ decision: 'unreadable' })
-      this.options.log.error(
-        { job: jobIdOf(timer.uuid), err: error },
-        'the schedule of a job cannot be evaluated',
-      )
+      this.tellUnreadable(timer, error)
       return []
     }
   }
 
-  private async fire(owned: { partition: number; epoch: number }[], ticks: PlannedTick[]): Promise<void> {
+  private tellUnreadable(timer: DueTimer, error: unknown): void {
+    this.options.metrics.ticks.inc({ decision: 'unreadable' })
+    this.options.log.error(
+      { job: jobIdOf(timer.uuid), err: error },
+      'the schedule of a job cannot be evaluated',
+    )
+  }
+
+  /** Answers the jobs whose cursor moved. */
+  private async fire(owned: { partition: number; epoch: number }[], ticks: PlannedTick[]): Promise<number[]> {
     const involved = new Set(ticks.map(({ timer }) => timer.partition))
     const partitions = owned.filter(({ partition }) => involved.has(partition))
-    const answers = await this.options.database.run(
-      fireStatement,
-      parametersOf(this.options.self(), partitions, ticks),
-    )
-    this.report(ticks, answers)
-    if (answers.some(({ decision }) => decision === 'fired')) this.options.onFired()
+    try {
+      const answers = await this.options.database.run(
+        fireStatement,
+        parametersOf(this.options.self(), partitions, ticks),
+      )
+      this.report(ticks, answers)
+      if (answers.some(({ decision }) => decision === 'fired')) this.options.onFired()
+      return answers.flatMap(({ job, decision }) => (moving.has(decision) ? [job] : []))
+    } catch (error) {
+      if (!isAboutARow(error)) throw error
+      return this.fireApart(owned, ticks, error)
+    }
+  }
+
+  /** One row that the tables refuse fails the whole statement: it is found by halving, and the others are fired. */
+  private async fireApart(
+    owned: { partition: number; epoch: number }[],
+    ticks: PlannedTick[],
+    error: unknown,
+  ): Promise<number[]> {
+    const [first] = ticks
+    if (first !== undefined && ticks.length === 1) {
+      this.tellUnreadable(first.timer, error)
+      return []
+    }
+    const middle = Math.ceil(ticks.length / 2)
+    const before = await this.fire(owned, ticks.slice(0, middle))
+    return [...before, ...(await this.fire(owned, ticks.slice(middle)))]
   }
 
   private report(ticks: PlannedTick[], answers: { job: number; now: number; decision: Decision }[]): void {
@@ -146,21 +183,48 @@ export class Firing {
       metrics.refusedByEpoch.inc(refused.size)
       this.options.disown([...refused])
     }
-    this.wakeAt(nextInstant)
+    this.wakeIn(nextInstant + 1)
   }
 
-  /** A tick whose place is taken is decided at its instant: be there, whatever the scan interval. */
-  private wakeAt(delayMs: number): void {
-    if (!Number.isFinite(delayMs)) return
+  /** A tick whose place is taken is decided at its instant: be there, whatever the scan interval. The earliest counts. */
+  private wakeIn(delayMs: number): void {
+    const { clock, wake } = this.options
+    const at = clock.monotonic() + delayMs
+    if (at >= this.wakesAt) return
     this.callOff?.()
-    this.callOff = this.options.clock.after(delayMs + 1, () => this.options.wake())
+    this.wakesAt = at
+    this.callOff = clock.after(delayMs, () => {
+      this.wakesAt = Number.POSITIVE_INFINITY
+      wake()
+    })
   }
 }
 
-function fullestPartition(timers: DueTimer[]): number {
-  const counts = new Map<number, number>()
-  for (const { partition } of timers) counts.set(partition, (counts.get(partition) ?? 0) + 1)
-  return Math.max(0, ...counts.values())
+/** Of the partitions whose page was full: how many timers the next pass leaves out, because they did not move. */
+function beyondThisPage(
+  passed: ReadonlyMap<number, number>,
+  timers: DueTimer[],
+  moved: ReadonlySet<number>,
+): Map<number, number> {
+  const pages = new Map<number, { timers: number; waiting: number }>()
+  for (const { job, partition } of timers) {
+    const page = pages.get(partition) ?? { timers: 0, waiting: 0 }
+    page.timers += 1
+    if (!moved.has(job)) page.waiting += 1
+    pages.set(partition, page)
+  }
+  return new Map(
+    [...pages].flatMap(([partition, page]) =>
+      page.timers < mostPerPartition
+        ? []
+        : [[partition, (passed.get(partition) ?? 0) + page.waiting] as const],
+    ),
+  )
+}
+
+/** SQLSTATE classes 22 and 23: a value or a constraint. Such a statement fails again, however often it is sent. */
+function isAboutARow(error: unknown): boolean {
+  return /^2[23]/.test(codeOf(error) ?? '')
 }
 
 function parametersOf(

@@ -1,4 +1,4 @@
-import type { JobDefinition } from '@carillon/contract'
+import { type JobDefinition, limits } from '@carillon/contract'
 import { decideTick } from '../../time/missed.js'
 import { parseSchedule } from '../../time/schedule.js'
 
@@ -31,6 +31,7 @@ export interface PlannedTick {
 /** What to do with a due timer. Pure: ticks are computed here, in Node only, from the rule at every firing. */
 export function planTick(timer: DueTimer, lateToleranceMs: number): PlannedTick {
   const { definition } = timer
+  checkNumbers(definition)
   const schedule = parseSchedule(definition)
   const decision = decideTick({
     schedule,
@@ -55,4 +56,14 @@ export function planTick(timer: DueTimer, lateToleranceMs: number): PlannedTick 
     nextStart: decision.next,
     skip: decision.skip,
   }
+}
+
+/** A damaged number must stop the plan: it would turn into "no further tick" or "all too late" without a word. */
+function checkNumbers({ anchor, max_retries, max_missed, misfire_grace_seconds }: JobDefinition): void {
+  const numbers = { anchor, max_retries, max_missed, misfire_grace_seconds: misfire_grace_seconds ?? 0 }
+  for (const [name, value] of Object.entries(numbers)) {
+    if (!Number.isSafeInteger(value) || value < 0)
+      throw new Error(`The definition has no usable number as ${name}.`)
+  }
+  if (max_retries > limits.retries) throw new Error(`The definition has more than ${limits.retries} retries.`)
 }

@@ -1,4 +1,5 @@
--- Gives leased runs back before they were started: the attempt is not used up, the overlap place is kept.
+-- Gives leased runs back that this worker will not finish: the attempt is not used up, the overlap place is kept. A run
+-- that was asked to cancel ends here: nobody else would start it, and nobody else would end it.
 -- Fenced by holder and token. Lock: the rows, ordered by key.
 -- @param holder bigint
 -- @param dues bigint[]
@@ -8,17 +9,35 @@
 -- @param partitions smallint[]
 -- @param tokens bigint[]
 WITH mine AS MATERIALIZED (
-  SELECT q.due, q.job, q.origin, q.seq, q.partition
+  SELECT q.*
   FROM carillon.queue q
   JOIN unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens) AS r (due, job, origin, seq, partition, token)
     USING (due, job, origin, seq, partition, token)
   WHERE q.holder = :holder
   ORDER BY q.due, q.job, q.origin, q.seq
   FOR UPDATE OF q
+),
+given AS (
+  UPDATE carillon.queue q
+  SET holder = NULL, token = NULL, leased_at = NULL
+  FROM mine
+  WHERE NOT mine.cancel_requested AND q.due = mine.due AND q.job = mine.job AND q.origin = mine.origin
+    AND q.seq = mine.seq AND q.partition = mine.partition
+),
+gone AS (
+  DELETE FROM carillon.queue q
+  USING mine
+  WHERE mine.cancel_requested AND q.due = mine.due AND q.job = mine.job AND q.origin = mine.origin
+    AND q.seq = mine.seq AND q.partition = mine.partition
+),
+noted AS (
+  INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt,
+                               max_attempts, version, epoch, next_due, token, worker, catch_up, available_at, fired_at,
+                               leased_at, reason, error, partition)
+  SELECT carillon.now_ms(), tenant, job, due, origin, seq, 'cancelled', true, round, attempt,
+         max_attempts, version, epoch, next_due, token, holder, catch_up, available_at, fired_at,
+         leased_at, 'cancel_requested', last_error, partition
+  FROM mine
+  WHERE cancel_requested
 )
-UPDATE carillon.queue q
-SET holder = NULL, token = NULL, leased_at = NULL
-FROM mine
-WHERE q.due = mine.due AND q.job = mine.job AND q.origin = mine.origin AND q.seq = mine.seq
-  AND q.partition = mine.partition
-RETURNING q.job
+SELECT job FROM mine

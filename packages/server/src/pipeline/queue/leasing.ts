@@ -1,6 +1,6 @@
 import type { JobDefinition } from '@carillon/contract'
 import type { DatabaseClock } from '../../db/database-clock.js'
-import { isUniqueViolation } from '../../db/errors.js'
+import { codeOf, isUniqueViolation } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { jobIdOf, type RunIdentity } from '../../platform/ids.js'
@@ -61,8 +61,7 @@ export class Leasing {
     const rows = await database
       .run(leaseStatement, { holder, tasks: [...tasks], ahead_ms: aheadMs, most })
       .catch((error: unknown) => {
-        // A fire took the overlap place that a retry wanted, between look and write: the next pass sees it taken.
-        if (isUniqueViolation(error, 'queue_slot')) return []
+        if (lostRaceForPlace(error)) return []
         throw error
       })
     const [first] = rows
@@ -104,6 +103,15 @@ export class Leasing {
       ),
     )
   }
+}
+
+/**
+ * A fire took the overlap place that a retry wanted, between look and write; or it holds one such place and waits for
+ * another, which this lease has. Nothing was leased: the next pass sees the places taken.
+ */
+function lostRaceForPlace(error: unknown): boolean {
+  const deadlock = '40P01'
+  return isUniqueViolation(error, 'queue_slot') || codeOf(error) === deadlock
 }
 
 function leasedRun(row: LeaseRow): LeasedRun {

@@ -1,11 +1,13 @@
 -- Closes attempts: fenced delete (or the next attempt) and ledger row, one statement for many.
 --
+-- result   One per token: a result that is in the batch twice must not be noted twice.
 -- held     Runs still leased to this worker with this token. At most once comes from here: a closed or re-leased run
 --          matches no more. FOR UPDATE waits for a rescuer; the token is checked again after the wait.
 -- again    A retry: the next attempt waits for its time and gives its overlap place back, so that it never holds up the
 --          next tick. Not where cancelling was asked for.
 -- unheld   A result whose lease is gone. If this very token is in the ledger already, the answer to an earlier call was
---          lost, and this is the same close again; otherwise the result came too late and is kept as stale.
+--          lost, and this is the same close again; otherwise the result came too late and is kept as stale. A row
+--          without a finish is not by the worker: its rescuer wrote it, under the token that was lost.
 -- Lock order: queue by key. Index: queue and dead_letters primary keys; ledger_history only for `unheld`.
 -- @param holder bigint
 -- @param dues bigint[]
@@ -29,7 +31,7 @@ WITH clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now
 ),
 result AS MATERIALIZED (
-  SELECT *
+  SELECT DISTINCT ON (token) *
   FROM unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens, :tenants, :versions, :epochs, :attempts, :outcomes,
               :retry_ats, :started_ats, :finished_ats, :reasons, :errors, :results)
     AS r (due, job, origin, seq, partition, token, tenant, version, epoch, attempt, outcome,
@@ -83,6 +85,7 @@ unheld AS MATERIALIZED (
          EXISTS (
            SELECT FROM carillon.ledger l
            WHERE l.job = r.job AND l.due = r.due AND l.origin = r.origin AND l.seq = r.seq AND l.token = r.token
+             AND l.finished_at IS NOT NULL
          ) AS already
   FROM result r
   LEFT JOIN held USING (due, job, origin, seq, partition, token)

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { isDatabaseUnavailable } from '../../db/errors.js'
+import { codeOf } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type Clock, pause } from '../../platform/clock.js'
@@ -44,6 +44,8 @@ export interface CloserOptions {
 interface Waiting {
   result: AttemptResult
   verdict: Verdict
+  /** Without what the target said, because the database cannot store it. */
+  bare: boolean
   settle: (answer: CloseAnswer) => void
   fail: (error: unknown) => void
 }
@@ -55,8 +57,8 @@ const mostPerBatch = 1_000
  * pays one commit for many runs and an idle one waits a few milliseconds at most.
  *
  * One batch at a time. A close whose answer was lost is sent again, unchanged: the statement recognises a token that is
- * in the ledger already. While the database is away the results wait here; the leases they belong to may lapse
- * meanwhile, and then the statement says `stale`.
+ * in the ledger already. While the database takes nothing the results wait here, because nobody else has them; the leases
+ * they belong to may lapse meanwhile, and then the statement says `stale`.
  */
 export class Closer {
   private waiting: Waiting[] = []
@@ -68,7 +70,7 @@ export class Closer {
   close(result: AttemptResult): Promise<CloseAnswer> {
     const verdict = judge(result, (this.options.random ?? Math.random)())
     return new Promise((settle, fail) => {
-      this.waiting.push({ result, verdict, settle, fail })
+      this.waiting.push({ result, verdict, bare: false, settle, fail })
       this.writing ??= this.writeAll()
     })
   }
@@ -106,7 +108,8 @@ export class Closer {
         }
         return
       } catch (error) {
-        if (!isDatabaseUnavailable(error) || this.given) {
+        if (isAboutARow(error)) return this.writeApart(batch, error)
+        if (this.given) {
           for (const { fail } of batch) fail(error)
           return
         }
@@ -116,6 +119,30 @@ export class Closer {
       }
     }
   }
+
+  /** One result that the tables refuse fails the whole statement: it is found by halving, and kept without its text. */
+  private async writeApart(batch: Waiting[], error: unknown): Promise<void> {
+    const [first] = batch
+    if (first !== undefined && batch.length === 1) {
+      if (first.bare) first.fail(error)
+      else await this.write([bared(first, error)])
+      return
+    }
+    const middle = Math.ceil(batch.length / 2)
+    await this.write(batch.slice(0, middle))
+    await this.write(batch.slice(middle))
+  }
+}
+
+/** SQLSTATE classes 22 and 23: a value or a constraint. Such a statement fails again, however often it is sent. */
+function isAboutARow(error: unknown): boolean {
+  return /^2[23]/.test(codeOf(error) ?? '')
+}
+
+function bared(entry: Waiting, error: unknown): Waiting {
+  const why = error instanceof Error ? error.message : String(error)
+  const note = `What the target said could not be stored: ${why}`
+  return { ...entry, bare: true, result: { ...entry.result, error: note, result: undefined } }
 }
 
 /** A process that was declared dead comes back under a new id: results of both lives may meet in one batch. */

@@ -63,11 +63,15 @@ export class History {
   }
 }
 
+/** The largest int of the database: a cursor that names more was not given by this server. */
+const mostSeq = 2 ** 31 - 1
+
 const afterEverything: [number, number, number] = [Number.MAX_SAFE_INTEGER, 0, 0]
 
 function cursorOf(cursor: string): [number, number, number] {
   const [due, origin, seq, ...rest] = decodeCursor(cursor)
-  if (due === undefined || origin === undefined || seq === undefined || rest.length > 0 || origin > 255) {
+  const complete = due !== undefined && origin !== undefined && seq !== undefined && rest.length === 0
+  if (!complete || origin > 255 || seq > mostSeq) {
     throw new CarillonError('invalid_cursor', {
       errors: [{ pointer: 'query:cursor', message: 'is no cursor of this list' }],
     })

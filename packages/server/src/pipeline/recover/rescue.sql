@@ -3,7 +3,8 @@
 -- (key-share on its row), so nothing new can come under its name.
 --
 -- A run whose time had not come was not started: it is only given back. Of the others the attempt counts as lost: a
--- ledger row, then the next attempt at once, or a dead letter when none is left. The overlap place is kept.
+-- ledger row, then the next attempt at once, or a dead letter when none is left. The overlap place is kept. A run that
+-- was asked to cancel ends here in any case: its holder, who would have ended it, is gone.
 -- Lock: the rows, ordered by key, SKIP LOCKED (a close in progress may still win). Scans the queue once per death.
 -- @param incarnation bigint
 -- @param most int
@@ -12,7 +13,7 @@ WITH clock AS MATERIALIZED (
 ),
 orphan AS MATERIALIZED (
   SELECT q.*, q.available_at <= clock.now AS begun,
-         q.available_at <= clock.now AND (q.attempt >= q.max_attempts OR q.cancel_requested) AS final
+         q.cancel_requested OR (q.available_at <= clock.now AND q.attempt >= q.max_attempts) AS final
   FROM carillon.queue q CROSS JOIN clock
   WHERE q.holder = :incarnation
     AND EXISTS (SELECT FROM carillon.incarnations i WHERE i.incarnation = :incarnation AND i.state <> 'alive')
@@ -48,10 +49,12 @@ noted AS (
                                max_attempts, version, epoch, next_due, token, worker, catch_up, available_at, fired_at,
                                leased_at, reason, error, partition)
   SELECT clock.now, tenant, job, due, origin, seq,
-         CASE WHEN NOT final OR cancel_requested THEN 'failed' ELSE 'dead' END::carillon.outcome, final, round, attempt,
+         CASE WHEN NOT begun THEN 'cancelled' WHEN NOT final OR cancel_requested THEN 'failed' ELSE 'dead'
+         END::carillon.outcome, final, round, attempt,
          max_attempts, version, epoch, next_due, token, holder, catch_up, available_at, fired_at,
-         leased_at, 'worker_lost', 'the worker that ran it is gone', partition
+         leased_at, CASE WHEN begun THEN 'worker_lost' ELSE 'cancel_requested' END,
+         CASE WHEN begun THEN 'the worker that ran it is gone' END, partition
   FROM orphan CROSS JOIN clock
-  WHERE begun
+  WHERE begun OR final
 )
 SELECT count(*)::int AS rescued FROM orphan

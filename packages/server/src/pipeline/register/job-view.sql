@@ -1,10 +1,11 @@
--- One job as people see it. `next_due` is the earliest tick ahead: one that is staged already, or the cursor.
+-- One job as people see it. `next_due` is the earliest tick ahead: one that is staged or leased already, or the
+-- cursor.
 -- `served` says whether a live worker can run it. Plain read. Index: jobs.id, primary keys, queue_slot.
 -- @param tenant int
 -- @param uuid uuid
 SELECT j.job, j.id AS uuid, j.state, j.version, j.definition, j.created_at, j.updated_at, j.ended_at, r.kind, r.name AS task,
        least((SELECT min(q.due) FROM carillon.queue q
-              WHERE q.job = j.job AND q.holder IS NULL AND q.attempt = 1 AND q.available_at > carillon.now_ms()),
+              WHERE q.job = j.job AND q.attempt = 1 AND q.available_at > carillon.now_ms()),
              t.due) AS next_due,
        EXISTS (
          SELECT FROM carillon.incarnations i

@@ -6,6 +6,7 @@ import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
 import { jobIdOf, newUuid, uuidOf } from '../../platform/ids.js'
 import { partitionOf } from '../../platform/partition.js'
 import { defineJob } from './definition.js'
+import { type OwedTicks, owedTicks } from './owed.js'
 import { Routes } from './routes.js'
 
 interface CreateParams {
@@ -50,7 +51,11 @@ const findStatement = statement<
   { tenant: number; uuid: string },
   { job: number; partition: number; state: string }
 >(new URL('./find-job.sql', import.meta.url))
-const deleteStatement = statement<{ tenant: number; uuid: string }, { job: number }>(
+const lockTimerStatement = statement<
+  { tenant: number; uuid: string },
+  { due: number | null; definition: JobDefinition | null; now: number }
+>(new URL('./lock-timer.sql', import.meta.url))
+const deleteStatement = statement<{ tenant: number; uuid: string } & OwedTicks, { job: number }>(
   new URL('./delete-job.sql', import.meta.url),
 )
 
@@ -123,7 +128,12 @@ export class Registry {
   }
 
   async delete(tenant: number, jobId: string): Promise<void> {
-    const [gone] = await this.options.database.run(deleteStatement, { tenant, uuid: requireUuid(jobId) })
+    const job = { tenant, uuid: requireUuid(jobId) }
+    const [gone] = await this.options.database.transaction(async (runner) => {
+      const [timer] = await runner.run(lockTimerStatement, job)
+      if (timer === undefined) return []
+      return runner.run(deleteStatement, { ...job, ...owedTicks(timer.due, timer.definition, timer.now) })
+    })
     if (gone === undefined) throw notFound(jobId)
   }
 

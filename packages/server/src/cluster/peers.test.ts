@@ -1,0 +1,230 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../test/kit/manual-clock.js'
+import { type PeerRow, PeerWatch, type Suspect } from './peers.js'
+
+const times = { heartbeatMs: 250, leaseTtlMs: 10_000, runLeaseMs: 30_000 }
+const [self, peer, other] = [1, 2, 3]
+const epoch = Date.parse('2026-11-02T12:00:00Z')
+
+/** A cluster as one process sees it: peers that beat or are silent, and a database with a clock of its own. */
+class Watched {
+  readonly clock = new ManualClock(0)
+  readonly watch = new PeerWatch(this.clock, times)
+  private readonly rows = new Map<number, PeerRow>()
+  private stepped = 0
+  serverAgeMs = 3_600_000
+
+  constructor(...incarnations: number[]) {
+    for (const incarnation of incarnations) this.add(incarnation)
+    this.look()
+  }
+
+  add(incarnation: number): void {
+    const row = { incarnation, host: 'host', pid: 1, roles: ['scheduler'], tasks: [], beat: 1 }
+    this.rows.set(incarnation, {
+      ...row,
+      beat_at: this.databaseNow(),
+      session_lock: true,
+      locked: true,
+      now: 0,
+      server_age_ms: 0,
+    })
+  }
+
+  beat(...incarnations: number[]): void {
+    for (const incarnation of incarnations) {
+      const { beat } = this.row(incarnation)
+      Object.assign(this.row(incarnation), { beat: beat + 1, beat_at: this.databaseNow() })
+    }
+  }
+
+  /** Its connection broke: the server freed its lock. */
+  unlock(incarnation: number): void {
+    this.row(incarnation).locked = false
+  }
+
+  row(incarnation: number): PeerRow {
+    const row = this.rows.get(incarnation)
+    if (row === undefined) throw new Error(`no process ${incarnation}`)
+    return row
+  }
+
+  remove(incarnation: number): void {
+    this.rows.delete(incarnation)
+  }
+
+  stepDatabase(ms: number): void {
+    this.stepped += ms
+  }
+
+  databaseNow(): number {
+    return epoch + this.clock.monotonic() + this.stepped
+  }
+
+  look(): Suspect[] {
+    const rows = [...this.rows.values()].map((row) => ({
+      ...row,
+      now: this.databaseNow(),
+      server_age_ms: this.serverAgeMs,
+    }))
+    return this.watch.observe(rows, self)
+  }
+
+  lookAfter(ms: number): Suspect[] {
+    this.clock.skip(ms)
+    return this.look()
+  }
+}
+
+describe('a peer whose connection broke', () => {
+  it('is suspected after two heartbeats are missing, and not sooner', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    expect(cluster.look()).toEqual([])
+    expect(cluster.lookAfter(499)).toEqual([])
+    expect(cluster.lookAfter(1)).toEqual([
+      { incarnation: peer, beat: 1, expiredBefore: null, why: 'connection lost' },
+    ])
+  })
+
+  it('is left alone while it goes on beating without its lock', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    for (let beat = 0; beat < 200; beat++) {
+      cluster.beat(peer)
+      expect(cluster.lookAfter(250)).toEqual([])
+    }
+  })
+
+  it('is counted from its last beat: one that comes late starts the count anew', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    cluster.lookAfter(400)
+    cluster.beat(peer)
+    expect(cluster.look()).toEqual([])
+    expect(cluster.lookAfter(499)).toEqual([])
+    expect(cluster.lookAfter(1)).toMatchObject([{ incarnation: peer, beat: 2 }])
+  })
+
+  it('is not suspected by a newcomer at first sight', () => {
+    const cluster = new Watched(self)
+    cluster.clock.skip(60_000)
+    cluster.add(peer)
+    cluster.unlock(peer)
+    expect(cluster.look()).toEqual([])
+    expect(cluster.lookAfter(500)).toHaveLength(1)
+  })
+
+  it('is judged by time alone when it never claimed to hold a lock, as behind a pooler', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    cluster.row(peer).session_lock = false
+    expect(cluster.lookAfter(29_999)).toEqual([])
+    expect(cluster.lookAfter(1)).toMatchObject([{ incarnation: peer, why: 'no heartbeat' }])
+  })
+})
+
+describe('after a restart of the database server', () => {
+  it('a missing lock says nothing for one lease time', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    cluster.serverAgeMs = times.leaseTtlMs
+    expect(cluster.lookAfter(9_000)).toEqual([])
+    cluster.serverAgeMs = times.leaseTtlMs + 1
+    expect(cluster.look()).toMatchObject([{ incarnation: peer, why: 'connection lost' }])
+  })
+
+  it('the loss of one’s own lock makes the loss of others say nothing for one lease time', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    cluster.watch.mistrustHints()
+    expect(cluster.lookAfter(9_999)).toEqual([])
+    expect(cluster.lookAfter(1)).toMatchObject([{ incarnation: peer, why: 'connection lost' }])
+  })
+
+  it('a peer is still found dead by time', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    cluster.serverAgeMs = 1
+    expect(cluster.lookAfter(30_000)).toMatchObject([{ incarnation: peer, why: 'no heartbeat' }])
+  })
+})
+
+describe('a peer that is silent while its lock is held', () => {
+  it('is suspected after the run lease, by both clocks, with the limit that the database must confirm', () => {
+    const cluster = new Watched(self, peer)
+    expect(cluster.lookAfter(29_999)).toEqual([])
+    const [suspect] = cluster.lookAfter(1)
+    expect(suspect).toEqual({
+      incarnation: peer,
+      beat: 1,
+      expiredBefore: epoch + 1,
+      why: 'no heartbeat',
+    })
+    expect(cluster.row(peer).beat_at).toBeLessThan(suspect?.expiredBefore ?? 0)
+  })
+
+  it('is not suspected by the database clock alone: a step forward kills nobody', () => {
+    const cluster = new Watched(self, peer, other)
+    cluster.stepDatabase(86_400_000)
+    expect(cluster.look()).toEqual([])
+    expect(cluster.lookAfter(29_999)).toEqual([])
+  })
+
+  it('is not suspected by the monotonic clock alone: after a step back it has the time that the database says', () => {
+    const cluster = new Watched(self, peer)
+    cluster.stepDatabase(-5_000)
+    expect(cluster.lookAfter(34_999)).toEqual([])
+    expect(cluster.lookAfter(1)).toHaveLength(1)
+  })
+
+  it('survives steps in both directions as long as it beats', () => {
+    const cluster = new Watched(self, peer)
+    for (let beat = 0; beat < 400; beat++) {
+      cluster.stepDatabase(beat % 2 === 0 ? 3_600_000 : -3_599_000)
+      cluster.beat(peer)
+      expect(cluster.lookAfter(250)).toEqual([])
+    }
+  })
+
+  it('is no longer counted on for partitions after the partition lease, long before it is dead', () => {
+    const cluster = new Watched(self, peer)
+    cluster.clock.skip(9_999)
+    expect(cluster.watch.isFresh(peer)).toBe(true)
+    cluster.clock.skip(1)
+    expect(cluster.watch.isFresh(peer)).toBe(false)
+    expect(cluster.look()).toEqual([])
+    cluster.beat(peer)
+    cluster.look()
+    expect(cluster.watch.isFresh(peer)).toBe(true)
+  })
+})
+
+describe('the watch over the peers', () => {
+  it('never suspects the process itself', () => {
+    const cluster = new Watched(self)
+    cluster.unlock(self)
+    expect(cluster.lookAfter(600_000)).toEqual([])
+  })
+
+  it('tells the dead from the living in one look', () => {
+    const cluster = new Watched(self, peer, other)
+    cluster.unlock(peer)
+    cluster.beat(self, other)
+    expect(cluster.lookAfter(500).map(({ incarnation }) => incarnation)).toEqual([peer])
+  })
+
+  it('repeats a suspicion until it is settled, and forgets a peer that is gone', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    expect(cluster.lookAfter(500)).toHaveLength(1)
+    expect(cluster.lookAfter(250)).toHaveLength(1)
+    cluster.remove(peer)
+    expect(cluster.lookAfter(250)).toEqual([])
+    expect(cluster.watch.isFresh(peer)).toBe(false)
+  })
+
+  it('does not know a process that it has never seen', () => {
+    expect(new Watched(self).watch.isFresh(99)).toBe(false)
+  })
+})

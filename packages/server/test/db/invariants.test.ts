@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { faultsOf } from '../kit/invariants.js'
+import { Simulation } from '../kit/simulation.js'
+import { useHouse } from '../kit/use-house.js'
+
+const house = useHouse()
+
+/** The epochs of the partitions and the cursors of the jobs: neither ever goes back. */
+async function heights(): Promise<Map<string, number>> {
+  const rows = await house().query<{ name: string; height: number }>(
+    `SELECT 'epoch of partition ' || partition AS name, epoch AS height FROM carillon.partitions
+     UNION ALL
+     SELECT 'cursor of job ' || job, accounted_through FROM carillon.timers`,
+  )
+  return new Map(rows.map(({ name, height }) => [name, height]))
+}
+
+const seeds = [1, 2, 3, Math.floor(Math.random() * 2 ** 31)]
+
+test.each(seeds)(
+  'every tick is accounted for once, whatever happens to the fleet (seed %i)',
+  async (seed) => {
+    const simulation = new Simulation(house(), seed)
+    const { faults } = simulation
+    await simulation.begin(3, 8)
+    let before = await heights()
+    for (let step = 0; step < 250; step++) {
+      await simulation.step()
+      const after = await heights()
+      for (const [name, height] of before) {
+        if ((after.get(name) ?? height) < height) faults.push(`the ${name} went back at step ${step}`)
+      }
+      before = after
+    }
+    const end = await simulation.drain()
+    for (const job of simulation.jobs) faults.push(...(await faultsOf(house(), job, end)))
+    expect(faults, `seed ${seed}: ${simulation.story.join(', ')}`).toEqual([])
+    // It means something only if much happened.
+    expect(simulation.deliveries).toBeGreaterThan(15)
+    const left = await house().query(
+      `SELECT incarnation FROM carillon.incarnations WHERE state <> 'alive' AND rescued_at IS NULL`,
+    )
+    expect(left).toEqual([])
+  },
+)

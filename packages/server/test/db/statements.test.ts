@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseStatement } from '../../src/db/statement.js'
+import { createTestDatabase, type TestDatabase } from '../kit/test-database.js'
+
+const source = fileURLToPath(new URL('../../src/', import.meta.url))
+const allFiles = readdirSync(source, { recursive: true, encoding: 'utf8' }).map((file) => join(source, file))
+const sqlFiles = allFiles.filter((file) => file.endsWith('.sql')).map((file) => relative(source, file))
+const codeFiles = allFiles.filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+
+let database: TestDatabase
+let session: pg.Client
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  session = await database.session()
+})
+
+afterAll(() => database.close())
+
+function sqlOf(file: string): string {
+  return readFileSync(join(source, file), 'utf8')
+}
+
+/** The files that the code loads: each `new URL('./….sql', import.meta.url)`, as a path from the source folder. */
+function loadedFiles(): string[] {
+  return codeFiles.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/new URL\(\s*'(\.{1,2}\/[^']+\.sql)',\s*import\.meta\.url/g)].map(
+      ([, path]) => relative(source, join(dirname(file), path as string)),
+    ),
+  )
+}
+
+test('statements are found where the stages are', () => {
+  expect(sqlFiles.length).toBeGreaterThan(20)
+  expect(sqlFiles).toContain(join('pipeline', 'fire', 'fire.sql'))
+})
+
+describe.each(sqlFiles)('%s', (file) => {
+  test('can be prepared on the migrated schema', async () => {
+    const { name, text, params } = parseStatement(file, sqlOf(file))
+    await session.query(['PREPARE', `"${name}"`, 'AS', text].join(' '))
+    const { rows } = await session.query<{ count: number }>(
+      'SELECT cardinality(parameter_types) AS count FROM pg_prepared_statements WHERE name = $1',
+      [name],
+    )
+    expect(rows[0]?.count).toBe(params.length)
+  })
+
+  test('says above itself what it does, not only what it takes', () => {
+    const header = sqlOf(file).split('\n').filter(isComment(true))
+    const words = header.filter((line) => !/@param/.test(line)).join(' ')
+    expect(words.replace(/[-\s]+/g, ' ').trim().length).toBeGreaterThan(40)
+  })
+
+  test('is one statement, without a semicolon that would end it', () => {
+    expect(parseStatement(file, sqlOf(file)).text).not.toContain(';')
+  })
+
+  test('reads the time from the one clock that tests can move', () => {
+    if (clockReaders.includes(file)) return
+    const text = parseStatement(file, sqlOf(file)).text.toLowerCase()
+    expect(text).not.toMatch(
+      /\b(now\(\)|clock_timestamp|statement_timestamp|current_timestamp|localtimestamp)/,
+    )
+  })
+})
+
+/** The age of the server and its own clock are not ours to move. */
+const clockReaders = [join('cluster', 'peers.sql'), join('db', 'inspect-server.sql')]
+
+test('every statement is loaded by the code, and everything that is loaded exists', () => {
+  const loaded = loadedFiles()
+  expect([...new Set(loaded)].sort()).toEqual([...sqlFiles].sort())
+})
+
+test('no two statements are prepared under one name', () => {
+  const names = sqlFiles.map((file) => parseStatement(file, sqlOf(file)).name)
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test('no statement is kept anywhere but in its file: the code holds no SQL that touches our tables', () => {
+  const offenders = codeFiles.filter((file) =>
+    /\b(FROM|INTO|UPDATE|JOIN)\s+carillon\.\w/.test(readFileSync(file, 'utf8')),
+  )
+  const allowed = [join('db', 'migrate.ts')]
+  expect(offenders.map((file) => relative(source, file))).toEqual(allowed)
+})
+
+/** The lines of the header: comments before the first line of SQL. */
+function isComment(above: boolean): (line: string) => boolean {
+  let still = above
+  return (line) => {
+    still = still && (line.startsWith('--') || line.trim() === '')
+    return still
+  }
+}
