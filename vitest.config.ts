@@ -13,6 +13,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'unit',
+          sequence: { groupOrder: 0 },
           include: ['packages/*/src/**/*.test.ts'],
           exclude: ['**/*.db.test.ts'],
           testTimeout: 30_000,
@@ -22,6 +23,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'db',
+          sequence: { groupOrder: 1 },
           include: ['packages/server/src/**/*.db.test.ts', 'packages/server/test/db/**/*.test.ts'],
           globalSetup: ['packages/server/test/kit/global-postgres.ts'],
           testTimeout: 60_000,
@@ -33,6 +35,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'e2e',
+          sequence: { groupOrder: 2 },
           include: [
             'packages/server/test/e2e/**/*.test.ts',
             'packages/cli/test/**/*.test.ts',
