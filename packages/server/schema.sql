@@ -375,7 +375,9 @@ CREATE INDEX dead_letters_by_job ON carillon.dead_letters USING btree (job, due 
 
 CREATE INDEX jobs_by_tenant ON carillon.jobs USING btree (tenant, job) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text]));
 
-CREATE INDEX jobs_ended ON carillon.jobs USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX jobs_collected ON carillon.jobs USING btree (ended_at) WHERE (state = 'collected'::text);
+
+CREATE INDEX jobs_ended ON carillon.jobs USING btree (ended_at) WHERE (state = ANY (ARRAY['ended'::text, 'deleted'::text]));
 
 CREATE UNIQUE INDEX jobs_live_name ON carillon.jobs USING btree (tenant, name) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text]));
 

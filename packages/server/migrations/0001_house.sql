@@ -118,7 +118,8 @@ CREATE TABLE carillon.jobs (
 -- A name belongs to one job that can still fire. An ended or deleted job gives it back.
 CREATE UNIQUE INDEX jobs_live_name ON carillon.jobs (tenant, name) WHERE state IN ('active', 'paused');
 CREATE INDEX jobs_by_tenant ON carillon.jobs (tenant, job) WHERE state IN ('active', 'paused', 'ended');
-CREATE INDEX jobs_ended ON carillon.jobs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX jobs_ended ON carillon.jobs (ended_at) WHERE state IN ('ended', 'deleted');
+CREATE INDEX jobs_collected ON carillon.jobs (ended_at) WHERE state = 'collected';
 
 -- Superseded versions; the present one is in jobs. A run in flight keeps the version it was fired with.
 CREATE TABLE carillon.job_versions (

@@ -159,7 +159,7 @@ function composeNode(
     undo.push(() => heartbeat.stop())
     heartbeat.start()
     for (const service of [...(scheduler?.services ?? []), ...(worker?.services ?? [])]) service.start()
-    undo.push(() => drain(scheduler, worker, config.drainSeconds * 1000))
+    undo.push(() => drain(scheduler, worker, config.drainSeconds * 1000, log))
     if (http !== null) {
       undo.push(() => http.close())
       await http.listen()
@@ -192,6 +192,8 @@ function composeHttp(
     host: config.host,
     port: config.port,
     maxBodyBytes: config.maxBodyBytes,
+    // Part of the drain: requests are short, and runs under way need the time more.
+    closeTimeoutMs: Math.min(3_000, config.drainSeconds * 200),
     version,
     log,
     health: composeHealth(context, heartbeat, isLeaving),
@@ -205,17 +207,27 @@ function dashboardDir(): string {
   return fileURLToPath(new URL('public/', import.meta.resolve('@carillon/dashboard/package.json')))
 }
 
-/** Partitions go to the others first, so that nothing fires late; then the runs under way get their time. */
+/**
+ * Partitions go to the others first, so that nothing fires late; then the runs under way get their time. Each step is
+ * done whatever became of the one before: with the database away nothing can be given back, and the process ends all
+ * the same.
+ */
 async function drain(
   scheduler: SchedulerRole | null,
   worker: WorkerRole | null,
   withinMs: number,
+  log: Logger,
 ): Promise<void> {
-  await scheduler?.handOver()
-  await worker?.drain(withinMs)
   const services = [...(scheduler?.services ?? []), ...(worker?.services ?? [])]
-  await Promise.all(services.map((service) => service.stop()))
-  await worker?.close()
+  await unwind(
+    [
+      async () => worker?.close(),
+      async () => void (await Promise.all(services.map((service) => service.stop()))),
+      async () => worker?.drain(withinMs),
+      async () => scheduler?.handOver(),
+    ],
+    log,
+  )
 }
 
 /** Undoes the start backwards. A step that fails is told and does not keep the others from being done. */

@@ -31,9 +31,13 @@ export function upCommand(): Command {
     )
     await server.stop()
     log.info('stopped')
+    // A task that ignored its signal may keep the process alive. Unreferenced: otherwise the process ends by itself.
+    setTimeout(() => process.exit(0), lingerMs).unref()
   })
   return command
 }
+
+const lingerMs = 500
 
 function banner(server: RunningServer, version: string, roles: readonly string[], tookMs: number): string {
   const tasks = server.tasks.map(visible).join(', ')

@@ -31,5 +31,5 @@ function widthOf(stream: NodeJS.WriteStream): number {
 
 function wantsColors(stream: NodeJS.WriteStream): boolean {
   const { NO_COLOR: noColor = '', TERM: terminal } = readEnvironment()
-  return stream.isTTY && noColor === '' && terminal !== 'dumb'
+  return stream.isTTY === true && noColor === '' && terminal !== 'dumb'
 }

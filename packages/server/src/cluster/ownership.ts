@@ -49,6 +49,7 @@ const leasesAside = 6
 export class Ownership {
   private readonly held = new Map<number, { epoch: number; trustedUntil: number }>()
   private renewedAt = Number.NEGATIVE_INFINITY
+  private heldSince = Number.NEGATIVE_INFINITY
   private asideUntil = Number.NEGATIVE_INFINITY
 
   constructor(private readonly options: OwnershipOptions) {}
@@ -95,17 +96,20 @@ export class Ownership {
 
   /**
    * Lets go of everything when this node renews but cannot fire, and stays aside for a while: else it would be assigned
-   * the same partitions again. Not where no other node could take them.
+   * the same partitions again. Not where no other node could take them. The firing loop has a lease time from when there
+   * was something to fire: after an outage it may need a moment to come back.
    */
   private async standAside(): Promise<boolean> {
     const { clock, leaseTtlMs, sinceFiringMs, offer, liveSchedulers, self, log } = this.options
     const now = clock.monotonic()
+    const idleMs = this.held.size === 0 ? 0 : Math.min(sinceFiringMs(), now - this.heldSince)
     const replaceable = liveSchedulers().some((node) => node !== self())
-    if (replaceable && this.held.size > 0 && sinceFiringMs() > leaseTtlMs) {
+    if (!replaceable) this.asideUntil = Number.NEGATIVE_INFINITY
+    else if (idleMs > leaseTtlMs) {
       log.error({ partitions: this.held.size }, 'the firing loop makes no progress: giving partitions back')
       this.asideUntil = now + leasesAside * leaseTtlMs
     }
-    const aside = replaceable && now < this.asideUntil
+    const aside = now < this.asideUntil
     offer(!aside)
     if (aside) await this.releaseAll()
     return aside
@@ -150,6 +154,7 @@ export class Ownership {
     const taken = await database.run(takeStatement, { incarnation, wanted, ttl_ms: leaseTtlMs })
     // Declared dead meanwhile, and back under a new id: what the old one took is not ours.
     if (incarnation !== self()) return
+    if (this.held.size === 0) this.heldSince = sentAt
     for (const { partition, epoch } of taken) {
       this.held.set(partition, { epoch, trustedUntil: sentAt + leaseTtlMs })
     }

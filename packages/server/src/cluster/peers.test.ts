@@ -70,8 +70,13 @@ class Watched {
     return this.watch.observe(rows, self)
   }
 
+  /** Looks at every heartbeat until then; answers what the last look found. */
   lookAfter(ms: number): Suspect[] {
-    this.clock.skip(ms)
+    for (let left = ms; left > times.heartbeatMs; left -= times.heartbeatMs) {
+      this.clock.skip(times.heartbeatMs)
+      this.look()
+    }
+    this.clock.skip(ms % times.heartbeatMs || Math.min(ms, times.heartbeatMs))
     return this.look()
   }
 }
@@ -200,6 +205,22 @@ describe('a peer that is silent while its lock is held', () => {
   })
 })
 
+describe('an observer that could not look', () => {
+  it('does not take the time of its own blindness for silence of the others', () => {
+    const cluster = new Watched(self, peer)
+    cluster.clock.skip(60_000)
+    expect(cluster.look()).toEqual([])
+    expect(cluster.lookAfter(times.runLeaseMs / 2)).toEqual([])
+  })
+
+  it('finds the dead all the same, once it has looked for long enough', () => {
+    const cluster = new Watched(self, peer)
+    cluster.clock.skip(60_000)
+    expect(cluster.look()).toEqual([])
+    expect(cluster.lookAfter(times.runLeaseMs)).toMatchObject([{ incarnation: peer, why: 'no heartbeat' }])
+  })
+})
+
 describe('the watch over the peers', () => {
   it('never suspects the process itself', () => {
     const cluster = new Watched(self)
@@ -222,6 +243,18 @@ describe('the watch over the peers', () => {
     cluster.remove(peer)
     expect(cluster.lookAfter(250)).toEqual([])
     expect(cluster.watch.isFresh(peer)).toBe(false)
+  })
+
+  it('does not count on a ghost: one whose last beat was long ago when it was first seen', () => {
+    const cluster = new Watched(self)
+    cluster.add(peer)
+    cluster.add(other)
+    cluster.row(peer).beat_at -= times.leaseTtlMs
+    cluster.look()
+    expect([peer, other].map((incarnation) => cluster.watch.isFresh(incarnation))).toEqual([false, true])
+    cluster.beat(peer)
+    cluster.look()
+    expect(cluster.watch.isFresh(peer)).toBe(true)
   })
 
   it('does not know a process that it has never seen', () => {

@@ -37,7 +37,8 @@ export interface PeerTimes {
  * by both clocks. A peer silent for the partition lease is not dead yet, but is no longer counted on for partitions.
  */
 export class PeerWatch {
-  private readonly seen = new Map<number, { beat: number; changedAt: number }>()
+  private readonly seen = new Map<number, { beat: number; changedAt: number; fresh: boolean }>()
+  private lookedAt: number | null = null
   private hintsFrom = Number.NEGATIVE_INFINITY
 
   constructor(
@@ -48,11 +49,16 @@ export class PeerWatch {
   /** Takes in one look at all peers; answers those that should be declared dead. */
   observe(rows: readonly PeerRow[], self: number): Suspect[] {
     const now = this.clock.monotonic()
+    this.forgiveBlindness(now)
     const present = new Set(rows.map((row) => row.incarnation))
     for (const incarnation of this.seen.keys()) if (!present.has(incarnation)) this.seen.delete(incarnation)
     return rows.flatMap((row) => {
       const last = this.seen.get(row.incarnation)
-      if (last?.beat !== row.beat) this.seen.set(row.incarnation, { beat: row.beat, changedAt: now })
+      if (last?.beat !== row.beat) {
+        // Seen for the first time with an old heartbeat: a ghost of before, not somebody to share partitions with.
+        const fresh = last !== undefined || row.now - row.beat_at < this.times.leaseTtlMs
+        this.seen.set(row.incarnation, { beat: row.beat, changedAt: now, fresh })
+      }
       return row.incarnation === self ? [] : this.verdict(row, now)
     })
   }
@@ -65,7 +71,18 @@ export class PeerWatch {
   /** Peers to share partitions with: they gave a life sign within the partition lease. */
   isFresh(incarnation: number): boolean {
     const last = this.seen.get(incarnation)
-    return last !== undefined && this.clock.monotonic() - last.changedAt < this.times.leaseTtlMs
+    return last?.fresh === true && this.clock.monotonic() - last.changedAt < this.times.leaseTtlMs
+  }
+
+  /**
+   * Silence counts only while this process was looking. After an outage of the database, or a freeze of this process,
+   * the peers were not silent: nobody could hear them.
+   */
+  private forgiveBlindness(now: number): void {
+    const blindMs = this.lookedAt === null ? 0 : now - this.lookedAt - this.times.heartbeatMs
+    this.lookedAt = now
+    if (blindMs <= 0) return
+    for (const last of this.seen.values()) last.changedAt += blindMs
   }
 
   private verdict(row: PeerRow, now: number): Suspect[] {

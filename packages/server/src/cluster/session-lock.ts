@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Database } from '../db/pool.js'
+import { systemClock } from '../platform/clock.js'
 
 /**
  * A lock that dies with the process: held on a connection of its own, it is freed by the server the moment that
@@ -83,10 +84,21 @@ export class SessionLock {
     const { client } = this
     this.client = null
     this.held = false
-    await client?.end().catch(() => undefined)
+    if (client !== null) await endWithin(client, goodbyeMs)
   }
 
   private drop(client: pg.Client): void {
     if (this.client === client) void this.end()
   }
+}
+
+const goodbyeMs = 1_000
+
+/** Says good-bye, and cuts the connection where nobody answers: a half-open one would wait for minutes. */
+async function endWithin(client: pg.Client, ms: number): Promise<void> {
+  const { stream } =
+    (client as pg.Client & { connection?: { stream?: { destroy(): void } } }).connection ?? {}
+  const callOff = systemClock.after(ms, () => stream?.destroy())
+  await client.end().catch(() => undefined)
+  callOff()
 }

@@ -48,6 +48,11 @@ export class Database implements Runner {
   async transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
     const client = await this.pool.connect()
     let broken: Error | undefined
+    // The pool listens only to idle connections: one that breaks in use, without a listener, would end the process.
+    const onError = (error: Error) => {
+      broken = error
+    }
+    client.on('error', onError)
     try {
       await client.query('BEGIN')
       const result = await work({
@@ -61,13 +66,19 @@ export class Database implements Runner {
       })
       throw error
     } finally {
+      client.off('error', onError)
       client.release(broken)
     }
   }
 
   /** A connection of one's own, outside the pool: for what must live as long as a session. */
   dedicated(applicationName: string): pg.Client {
-    return new pg.Client(connectionConfig({ ...this.options, applicationName }))
+    const client = new pg.Client(connectionConfig({ ...this.options, applicationName }))
+    // Its user learns of a loss by its next query; an error nobody listens to would end the process.
+    client.on('error', (error) =>
+      this.options.log.debug({ err: error }, `connection lost: ${applicationName}`),
+    )
+    return client
   }
 
   /** Requests that wait for a connection. */
@@ -85,7 +96,9 @@ function queryOf<Params extends object, Row extends object>(
   params: Params,
 ): pg.QueryConfig {
   const values = valuesOf(statement, params)
-  return { name: statement.name, text: statement.text, values }
+  return statement.plannedEachTime
+    ? { text: statement.text, values }
+    : { name: statement.name, text: statement.text, values }
 }
 
 function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
@@ -95,6 +108,8 @@ function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
     connectionTimeoutMillis: 5_000,
     statement_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 2_000,
+    // A process that was stopped in the middle of a transaction must not hold its locks for as long as it sleeps.
+    idle_in_transaction_session_timeout: options.statementTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },

@@ -9,12 +9,17 @@ import { fileURLToPath } from 'node:url'
  *     -- @param partitions smallint[]
  *     SELECT … WHERE partition = ANY(:partitions)
  *
- * Each `:name` becomes a typed parameter. A name that is not declared, or declared and not used, is an error.
+ * `-- @plan each-time` keeps it from being prepared under a name. Each `:name` becomes a typed parameter. A name that is not declared, or declared and not used, is an error.
  */
 export interface Statement<Params, Row> {
   readonly name: string
   readonly text: string
   readonly params: readonly string[]
+  /**
+   * Not prepared under a name but planned for each call. For statements over the queue, which is empty one moment and
+   * holds half a million rows the next: a plan kept from the empty table would scan the full one.
+   */
+  readonly plannedEachTime: boolean
   /** Only for the type checker: what a caller passes in and gets back. */
   readonly types?: (params: Params) => Row
 }
@@ -47,7 +52,12 @@ export function parseStatement<Params extends object, Row extends object>(
   if (unused.length > 0) throw new Error(`${file}: declared but not used: ${unused.join(', ')}.`)
   // Prepared once per connection under this name. The hash keeps two versions of the code apart behind one pooler.
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 8)
-  return { name: `${file.replace(/^.*[/\\]/, '').replace(/\.sql$/, '')}_${hash}`, text, params }
+  return {
+    name: `${file.replace(/^.*[/\\]/, '').replace(/\.sql$/, '')}_${hash}`,
+    text,
+    params,
+    plannedEachTime: /^--\s*@plan\s+each-time\s*$/m.test(source),
+  }
 }
 
 export function valuesOf(statement: Statement<never, object>, params: object): ParamValue[] {

@@ -79,7 +79,7 @@ export function composeScheduler(
     services: [owning, firing, rescuing, keeping, reporting],
     firing,
     ownership,
-    prepare: async () => void (await upkeep.runOnce()),
+    prepare: () => upkeep.makeDays(),
     jobChanged: () => firing.wake(),
     peerGone() {
       owning.wake()

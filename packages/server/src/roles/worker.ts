@@ -21,6 +21,8 @@ export interface WorkerRole {
   close(): Promise<void>
 }
 
+const reconcileMs = 10_000
+
 /** Leases runs, starts each at its instant, delivers it and records what came of it. */
 export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole {
   const { config, database, databaseClock, membership, clock, log, metrics } = context
@@ -33,6 +35,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       held: (holder) => queue.held(holder),
       revoked: (holder) => queue.revoked(holder),
       handBack: (holder, runs) => queue.handBack(holder, runs),
+      stillHeld: (holder, runs) => queue.stillHeld(holder, runs),
       definitions: (wanted) => queue.definitions(wanted),
       deliver: (run, definition, signal) => deliver(targets, run, definition, signal),
       close: (result) => record.close(result),
@@ -47,16 +50,18 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     wake: () => leasing.wake(),
   })
   const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce())
+  const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.reconcileOnce())
   const looking = loop(context, 'revocations', config.heartbeatMs, () => worker.lookOnce())
 
   return {
-    services: [leasing, looking],
+    services: [leasing, looking, reconciling],
     worker,
     runFired: () => leasing.wake(),
     lost: () => worker.abandon(),
     async drain(withinMs) {
       await leasing.stop()
-      await worker.handBack()
+      // A database that is away takes nothing back: the others rescue it. The runs under way get their time all the same.
+      await worker.handBack().catch((error: unknown) => log.warn({ err: error }, 'runs were not handed back'))
       const { aborted } = await worker.drain(withinMs)
       if (aborted > 0)
         log.warn({ runs: aborted }, 'the drain time is over: runs were stopped and handed back')

@@ -197,6 +197,8 @@ test('of several retries of one job one is leased at a time, the earliest tick f
 /** A fire in progress that has taken the place of a job, and has not committed. */
 async function placeTaker() {
   const session = await house().session()
+  // In a deadlock the session that looks first is the victim: let it be the lease. Only a superuser may say so.
+  await session.query("SET deadlock_timeout = '30s'").catch(() => undefined)
   await session.query('BEGIN')
   return {
     session,

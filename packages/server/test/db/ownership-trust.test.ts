@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { meddleWith, pretendServerAge } from '../kit/meddle.js'
 import { heldNow } from '../kit/owner.js'
 import { type TestNode, times } from '../kit/test-house.js'
-import { until } from '../kit/until.js'
 import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
@@ -234,12 +233,18 @@ describe('taking partitions', () => {
 })
 
 describe('a node that renews but cannot fire', () => {
-  test('lets go, and the others fire for it while it stands aside', async () => {
+  /** Two nodes that have held partitions for a lease time; the first has not fired since. */
+  async function oneStuck(): Promise<[stuck: TestNode, healthy: TestNode]> {
     const [stuck, healthy] = (await fleet(2)) as [TestNode, TestNode]
-    stuck.sinceFiringMs = times.leaseTtlMs
-    await live([stuck, healthy], times.heartbeatMs)
+    await live([stuck, healthy], times.leaseTtlMs)
+    stuck.sinceFiringMs = times.leaseTtlMs + 1
+    await house().clock.advance(1)
+    return [stuck, healthy]
+  }
+
+  test('lets go, and the others fire for it while it stands aside', async () => {
+    const [stuck, healthy] = await oneStuck()
     expect(count(stuck)).toBeGreaterThan(100)
-    stuck.sinceFiringMs += 1
     await stuck.beat()
     expect(count(stuck)).toBe(0)
     await live([stuck, healthy], 2 * times.heartbeatMs)
@@ -251,9 +256,15 @@ describe('a node that renews but cannot fire', () => {
     expect(healthy.membership.live('worker')).toHaveLength(2)
   })
 
+  test('keeps what it has as long as it fires within a lease time', async () => {
+    const [stuck, healthy] = await oneStuck()
+    stuck.sinceFiringMs = times.leaseTtlMs
+    await live([stuck, healthy], times.leaseTtlMs)
+    expect(count(stuck)).toBeGreaterThan(100)
+  })
+
   test('comes back after a while, and gets its share again', async () => {
-    const [stuck, healthy] = (await fleet(2)) as [TestNode, TestNode]
-    stuck.sinceFiringMs = times.leaseTtlMs + 1
+    const [stuck, healthy] = await oneStuck()
     await stuck.beat()
     stuck.sinceFiringMs = 0
     await live([stuck, healthy], 6 * times.leaseTtlMs + 4 * times.heartbeatMs)
@@ -265,27 +276,38 @@ describe('a node that renews but cannot fire', () => {
     const node = await single()
     const before = await epochOf(7)
     node.sinceFiringMs = times.leaseTtlMs + 1
-    await live([node], 2 * times.leaseTtlMs)
+    await live([node], 3 * times.leaseTtlMs)
     expect(count(node)).toBe(256)
     expect(await epochOf(7)).toBe(before)
   })
 
   test('comes back at once when the others are gone', async () => {
-    const [stuck, healthy] = (await fleet(2)) as [TestNode, TestNode]
-    stuck.sinceFiringMs = times.leaseTtlMs + 1
+    const [stuck, healthy] = await oneStuck()
     await live([stuck, healthy], 2 * times.heartbeatMs)
+    expect(count(stuck)).toBe(0)
     await healthy.leave()
     await live([stuck], 2 * times.heartbeatMs)
     expect(count(stuck)).toBe(256)
   })
 
-  test('is not taken for one that cannot after an outage: it lost its partitions, and takes them again', async () => {
-    const [one, other] = (await fleet(2)) as [TestNode, TestNode]
+  test('has a lease time to fire after an outage, in which it lost its partitions and took them again', async () => {
+    const both = (await fleet(2)) as [TestNode, TestNode]
     await house().clock.advance(2 * times.leaseTtlMs)
-    for (const node of [one, other]) node.sinceFiringMs = 2 * times.leaseTtlMs
-    await until('both have their share again', async () => {
-      for (const node of [one, other]) await node.beat()
-      return count(one) + count(other) === 256 && count(one) > 100 && count(other) > 100
-    })
+    for (const node of both) node.sinceFiringMs = 2 * times.leaseTtlMs
+    await live(both, times.leaseTtlMs - times.heartbeatMs)
+    expect(both.map(count).every((share) => share > 100)).toBe(true)
+    for (const node of both) node.sinceFiringMs = 0
+    const before = await heldNow(house())
+    await live(both, times.leaseTtlMs)
+    expect(await heldNow(house())).toEqual(before)
+  })
+
+  test('does not pass its partitions to and fro when the others cannot fire either', async () => {
+    const both = await oneStuck()
+    for (const node of both) node.sinceFiringMs = times.leaseTtlMs + 1
+    const before = await epochOf(7)
+    await live(both, 3 * times.leaseTtlMs)
+    expect(count(both[0]) + count(both[1])).toBe(256)
+    expect((await epochOf(7)) - before).toBeLessThanOrEqual(8)
   })
 })

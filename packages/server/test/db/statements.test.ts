@@ -52,8 +52,13 @@ describe.each(sqlFiles)('%s', (file) => {
 
   test('says above itself what it does, not only what it takes', () => {
     const header = sqlOf(file).split('\n').filter(isComment(true))
-    const words = header.filter((line) => !/@param/.test(line)).join(' ')
+    const words = header.filter((line) => !/@(param|plan)/.test(line)).join(' ')
     expect(words.replace(/[-\s]+/g, ' ').trim().length).toBeGreaterThan(40)
+  })
+
+  test('is planned for each call if it touches the queue, whose size changes from nothing to a storm', () => {
+    const { text, plannedEachTime } = parseStatement(file, sqlOf(file))
+    expect(plannedEachTime).toBe(text.includes('carillon.queue'))
   })
 
   test('is one statement, without a semicolon that would end it', () => {

@@ -194,6 +194,21 @@ describe('a worker that stops', () => {
   })
 })
 
+test('a hand-back from an earlier lease does not touch the present one', async () => {
+  const node = await house().node()
+  const job = await node.register()
+  await putRuns(house(), job)
+  const { incarnation } = node.membership
+  const old = await node.leasing.lease(incarnation, 1)
+  await node.leasing.handBack(incarnation, old)
+  await node.leasing.lease(incarnation, 1)
+  const before = await queueOf(house(), job)
+  await node.leasing.handBack(incarnation, old)
+  expect(await queueOf(house(), job)).toEqual(before)
+  await node.leasing.handBack(incarnation + 1, await node.leasing.held(incarnation))
+  expect(await queueOf(house(), job)).toEqual(before)
+})
+
 describe('an answer that is lost', () => {
   test('of a lease is made good: its runs are found, handed back and run once', async () => {
     let lost = 0

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Job, Run } from '@carillon/contract'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { joinEmbeddedPostgres } from '../../src/db/embedded/index.js'
 import { Carillon, temporaryFolder, until } from './support/carillon.js'
 import { Sink } from './support/sink.js'
 
@@ -101,6 +102,35 @@ describe('the life of a server', () => {
 
     const next = await up()
     expect(await next.client.jobs.runs(job.job_id)).toMatchObject([{ status: 'succeeded', attempt: 1 }])
+  })
+
+  test('SIGTERM ends a process whose task hears no signal, once the drain time is over', async () => {
+    const startedFile = join(folder.path, 'deaf-started')
+    // A data folder of its own: the run comes back to whoever serves its task.
+    const carillon = await Carillon.up({
+      dataDir: join(folder.path, 'deaf'),
+      args: ['--tasks', tasks],
+      env: { CARILLON_DRAIN_SECONDS: '1' },
+    })
+    await carillon.client.jobs.create({
+      name: 'deaf',
+      schedule: new Date(Date.now()).toISOString(),
+      target: { type: 'task', task: 'deaf' },
+      payload: { started: startedFile },
+    })
+    await until('the run has begun', () => existsSync(startedFile))
+    expect(await carillon.terminate()).toBe(0)
+  })
+
+  test('SIGTERM ends a process whose database is away', async () => {
+    const postgres = await joinEmbeddedPostgres({ dataDir: join(folder.path, 'away') })
+    const carillon = await Carillon.up({
+      env: { DATABASE_URL: postgres.url, CARILLON_DRAIN_SECONDS: '2', CARILLON_STATEMENT_TIMEOUT_MS: '1000' },
+    })
+    await postgres.leave()
+    await until('it notices', async () => (await fetch(`${carillon.url}/readyz`)).status === 503)
+    expect((await fetch(`${carillon.url}/api/v1/jobs`)).status).toBe(503)
+    expect(await carillon.terminate()).toBe(0)
   })
 
   test('a worker killed in the middle of a run: the run goes on elsewhere with the same key and a higher token', async () => {

@@ -41,6 +41,7 @@ const actions: [weight: number, name: string, action: Action][] = [
     'lease all at once',
     async (s) => void (await Promise.all(s.nodes.map((node) => node.worker.leaseOnce()))),
   ],
+  [10, 'pass', (s) => s.pass()],
   [6, 'look', async (s) => s.finishing(s.awake()?.worker.lookOnce())],
   [16, 'finish a run', (s) => s.finishOne()],
   [4, 'rescue', async (s) => s.awake()?.rescue.runOnce()],
@@ -139,6 +140,14 @@ export class Simulation {
       if (!(await this.owes(end))) return end
     }
     throw new Error('The fleet did not work off what it owed.')
+  }
+
+  /** What a node does in a quiet moment: a life sign, its fires, its leases. */
+  async pass(): Promise<void> {
+    const node = this.awake()
+    await node?.beat()
+    await node?.firing.runOnce()
+    await node?.worker.leaseOnce()
   }
 
   async register(): Promise<void> {

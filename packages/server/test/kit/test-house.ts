@@ -194,6 +194,7 @@ export class TestNode {
     const ports: WorkerPorts = {
       lease: (holder, most) => leasing.lease(holder, most),
       held: (holder) => leasing.held(holder),
+      stillHeld: (holder, runs) => leasing.stillHeld(holder, runs),
       revoked: (holder) => leasing.revoked(holder),
       handBack: (holder, runs) => leasing.handBack(holder, runs),
       definitions: (wanted) => leasing.definitions(wanted),

@@ -48,15 +48,18 @@ export class House {
     return this.clock.databaseNow()
   }
 
+  /** How many sessions wait for a lock now. */
+  async lockWaiters(): Promise<number> {
+    const [row] = await this.query<{ waiting: number }>(
+      `SELECT count(*)::int AS waiting FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    )
+    return row?.waiting ?? 0
+  }
+
   /** Waits until this many sessions wait for a lock. */
   async lockWaits(count: number): Promise<void> {
-    await until(`${count} sessions wait for a lock`, async () => {
-      const [row] = await this.query<{ waiting: number }>(
-        `SELECT count(*)::int AS waiting FROM pg_stat_activity
-         WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      )
-      return row?.waiting === count
-    })
+    await until(`${count} sessions wait for a lock`, async () => (await this.lockWaiters()) === count)
   }
 
   /** Lets the workers finish what they have begun, without letting time pass. */

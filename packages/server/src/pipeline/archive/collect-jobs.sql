@@ -2,6 +2,7 @@
 -- that the runs still answer; the definition and the timer go. Kept while a run is in flight or a dead letter would
 -- need it. Lock: the job with its timer, SKIP LOCKED, so that it never waits for a delete, which takes the timer first.
 -- Index: jobs_ended, timers' primary key.
+-- @plan each-time
 -- @param retention_ms bigint
 -- @param most int
 WITH old AS MATERIALIZED (
@@ -9,7 +10,7 @@ WITH old AS MATERIALIZED (
   FROM carillon.jobs j
   JOIN carillon.timers t ON t.job = j.job AND t.partition = j.partition
   WHERE j.ended_at <= carillon.now_ms() - :retention_ms
-    AND ((j.state = 'ended' AND j.one_off) OR j.state = 'deleted')
+    AND j.state IN ('ended', 'deleted') AND (j.one_off OR j.state = 'deleted')
     AND NOT EXISTS (SELECT FROM carillon.queue q WHERE q.job = j.job)
     AND NOT EXISTS (SELECT FROM carillon.dead_letters d WHERE d.job = j.job)
   ORDER BY j.ended_at

@@ -1,5 +1,5 @@
 -- Forgets collected jobs whose last run has left the ledger, and processes that ended long ago. Small batches of cold
--- rows. Index: jobs_ended.
+-- rows. Index: jobs_collected.
 -- @param retention_ms bigint
 -- @param most int
 WITH forgotten AS MATERIALIZED (

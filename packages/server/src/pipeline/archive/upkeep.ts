@@ -31,11 +31,17 @@ const dayMs = 86_400_000
 export class Upkeep {
   constructor(private readonly options: UpkeepOptions) {}
 
-  /** Answers true when there is more to collect. */
-  async runOnce(): Promise<boolean> {
-    const { database, log, ledgerDaysAhead, ledgerRetentionDays, oneOffRetentionHours } = this.options
+  /** The ledger's days ahead: all that must be there before anything fires. */
+  async makeDays(): Promise<void> {
+    const { database, log, ledgerDaysAhead } = this.options
     const [days] = await this.unlessRead(database.run(makeDaysStatement, { days_ahead: ledgerDaysAhead }))
     if (days !== undefined && days.made > 0) log.debug({ days: days.made }, 'made ledger partitions')
+  }
+
+  /** Answers true when there is more to collect. */
+  async runOnce(): Promise<boolean> {
+    const { database, log, ledgerRetentionDays, oneOffRetentionHours } = this.options
+    await this.makeDays()
     const [old] = await this.unlessRead(
       database.run(dropDaysStatement, { retention_days: ledgerRetentionDays }),
     )

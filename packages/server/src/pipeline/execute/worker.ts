@@ -20,6 +20,8 @@ export interface WorkerPorts {
   lease(holder: number, most: number): Promise<LeasedRun[]>
   held(holder: number): Promise<HeldRun[]>
   revoked(holder: number): Promise<HeldRun[]>
+  /** Of these runs, the tokens that this worker still holds. */
+  stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>>
   handBack(holder: number, runs: readonly HeldRun[]): Promise<void>
   definitions(wanted: readonly { job: number; version: number }[]): Promise<Map<string, RunDefinition>>
   deliver(run: LeasedRun, definition: RunDefinition, signal: AbortSignal): Promise<Delivered>
@@ -64,6 +66,7 @@ export class Worker {
   private lookedAt = Number.NEGATIVE_INFINITY
   private leasing = true
   private leaseInDoubt = false
+  private unknownBefore: ReadonlySet<number> = new Set()
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
   private life = 0
 
@@ -152,6 +155,18 @@ export class Worker {
     this.entries.clear()
   }
 
+  /**
+   * Finds runs that the database says are ours and we do not know: an answer was lost, or a lease committed after we had
+   * given up on it. Two looks apart, so that one whose answer is just on its way is not given back.
+   */
+  async reconcileOnce(): Promise<undefined> {
+    const { ports, self } = this.options
+    const unknown = (await ports.held(self())).filter((run) => !this.entries.has(run.token))
+    const certain = unknown.filter((run) => this.unknownBefore.has(run.token))
+    this.unknownBefore = new Set(unknown.map((run) => run.token))
+    await ports.handBack(self(), certain)
+  }
+
   private async reconcile(): Promise<void> {
     const { ports, self } = this.options
     const unknown = (await ports.held(self())).filter((run) => !this.entries.has(run.token))
@@ -186,21 +201,28 @@ export class Worker {
     const { clock, log } = this.options
     const oldestAllowed = clock.monotonic() - freshLookMs
     const unlooked = entries.some((entry) => Math.max(entry.lookedAt, this.lookedAt) < oldestAllowed)
-    if (unlooked && !(await this.lookAgain())) {
+    if (unlooked && !(await this.lookAgain(entries))) {
       // Without a fresh look nothing starts. The runs stay leased and are tried again.
       clock.after(100, () => this.line.add(entries.filter(({ run }) => this.entries.has(run.token))))
       return
     }
     for (const entry of entries) {
       this.start(entry).catch((error: unknown) =>
-        log.error({ err: error }, 'a run could not be recorded; its lease will lapse and it runs again'),
+        log.error({ err: error }, 'a run could not be recorded: it is given back and runs again'),
       )
     }
   }
 
-  private async lookAgain(): Promise<boolean> {
+  /** After a pause of this process its runs may be somebody else's: only those that are still held may start. */
+  private async lookAgain(entries: readonly HeldEntry[]): Promise<boolean> {
+    const { ports, self } = this.options
     try {
       await this.lookOnce()
+      const held = await ports.stillHeld(
+        self(),
+        entries.map(({ run }) => run),
+      )
+      for (const { run, begun } of entries) if (!begun && !held.has(run.token)) this.entries.delete(run.token)
       return true
     } catch (error) {
       this.options.log.warn({ err: error }, 'runs wait: the look for revocations failed')

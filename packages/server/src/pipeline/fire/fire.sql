@@ -6,7 +6,8 @@
 --          A takeover changes the epoch, a key column, and so waits for fires in progress; renewals do not.
 -- locked   Timers still at the (due, rev) that was seen. `due` alone is not enough: an edit may leave it equal.
 --          SKIP LOCKED: a timer that the API holds is left for the next pass.
--- fired    The run, unless its overlap place is taken: a constraint, since a query would race with other inserts.
+-- fired    The run, unless its overlap place is taken: a constraint, since a query would race with other inserts. By job,
+--          as a lease takes places: two orders would deadlock.
 -- decided  A tick whose place is taken is decided at its instant, not before. It counts as overlap only when the run in
 --          its place was fired before this tick's time; where Carillon itself was late, the tick waits its turn.
 -- noted    Ticks that will not run, with the reason.
@@ -14,6 +15,7 @@
 -- ended    A job whose schedule names no further tick.
 --
 -- Lock order: partitions, timers, queue, jobs; each by key. Index: primary keys; queue_slot for the conflict.
+-- @plan each-time
 -- @param owner bigint
 -- @param partitions smallint[]
 -- @param epochs bigint[]
@@ -67,7 +69,7 @@ fired AS (
          CASE WHEN places IS NOT NULL THEN 0 END, places, max_attempts, available_at, clock.now, catch_up, partition
   FROM locked CROSS JOIN clock
   WHERE run_due IS NOT NULL
-  ORDER BY run_due, job
+  ORDER BY job
   ON CONFLICT (job, slot) DO NOTHING
   RETURNING job
 ),

@@ -9,7 +9,7 @@ import type { Metrics } from '../../platform/metrics.js'
 import { type DueTimer, type PlannedTick, planTick } from './plan.js'
 
 const scanStatement = statement<
-  { partitions: number[]; passed: number[]; ahead_ms: number; most_per_partition: number },
+  { partitions: number[]; passed: number[]; ahead_ms: number; most_per_partition: number; most: number },
   DueTimer
 >(new URL('./scan-due.sql', import.meta.url))
 
@@ -63,9 +63,13 @@ export interface FiringOptions {
   wake: () => void
 }
 
-/** A partition never floods a pass: what is left over is taken by the next one, which follows at once. */
+/** A pass is bounded, and so is each partition's part of it: what is left over is taken by the next, which follows at once. */
+const mostPerPass = 5_000
 const mostPerPartition = 500
 const mostPerStatement = 1_000
+/** Ticks are computed in slices: a long computation must hold up no heartbeat and no start of a run. */
+const sliceMs = 20
+const repeatTellMs = 60_000
 
 /** Decisions after which the cursor stands at a later tick. */
 const moving: ReadonlySet<Decision> = new Set<Decision>(['fired', 'skipped', 'overlap'])
@@ -77,6 +81,7 @@ const moving: ReadonlySet<Decision> = new Set<Decision>(['fired', 'skipped', 'ov
 export class Firing {
   private callOff: (() => void) | null = null
   private wakesAt = Number.POSITIVE_INFINITY
+  private readonly toldAt = new Map<number, number>()
   /** By partition: timers that wait (for their place, for a repair). They must not keep the page from the others. */
   private passed: ReadonlyMap<number, number> = new Map()
 
@@ -84,13 +89,16 @@ export class Firing {
 
   /** One pass over the owned partitions. Answers true when a partition had more than fits. */
   async runOnce(): Promise<boolean> {
-    const owned = this.options.owned()
-    if (owned.length === 0) return false
-    const timers = await this.scan(owned.map(({ partition }) => partition))
-    const planned = timers.flatMap((timer) => this.plan(timer))
+    const partitions = this.options.owned().map(({ partition }) => partition)
+    if (partitions.length === 0) return false
+    const timers = await this.scan(partitions)
     const moved = new Set<number>()
-    for (let at = 0; at < planned.length; at += mostPerStatement) {
-      for (const job of await this.fire(owned, planned.slice(at, at + mostPerStatement))) moved.add(job)
+    for (let at = 0; at < timers.length; ) {
+      const slice = this.planSlice(timers, at)
+      at = slice.end
+      // Ownership may have gone meanwhile: each statement names what is held now.
+      for (const job of await this.fire(this.options.owned(), slice.ticks)) moved.add(job)
+      await new Promise((resolve) => setImmediate(resolve))
     }
     this.passed = beyondThisPage(this.passed, timers, moved)
     return this.passed.size > 0
@@ -98,6 +106,19 @@ export class Firing {
 
   stop(): void {
     this.callOff?.()
+  }
+
+  /** Plans from `from` on until a statement is full or the slice's time is over. */
+  private planSlice(timers: DueTimer[], from: number): { ticks: PlannedTick[]; end: number } {
+    const { clock } = this.options
+    const begun = clock.monotonic()
+    const ticks: PlannedTick[] = []
+    let end = from
+    while (end < timers.length && ticks.length < mostPerStatement && clock.monotonic() - begun < sliceMs) {
+      ticks.push(...this.plan(timers[end] as DueTimer))
+      end += 1
+    }
+    return { ticks, end }
   }
 
   private async scan(partitions: number[]): Promise<DueTimer[]> {
@@ -108,6 +129,7 @@ export class Firing {
       passed: partitions.map((partition) => this.passed.get(partition) ?? 0),
       ahead_ms: stageAheadMs,
       most_per_partition: mostPerPartition,
+      most: mostPerPass,
     })
     const [first] = timers
     if (first !== undefined) sample(first.now)
@@ -124,8 +146,14 @@ export class Firing {
     }
   }
 
+  /** Once when it is found, then once a minute: it is met again in every pass. */
   private tellUnreadable(timer: DueTimer, error: unknown): void {
     this.options.metrics.ticks.inc({ decision: 'unreadable' })
+    const now = this.options.clock.monotonic()
+    const told = this.toldAt.get(timer.job)
+    if (told !== undefined && now - told < repeatTellMs) return
+    if (this.toldAt.size >= mostPerPass) this.toldAt.clear()
+    this.toldAt.set(timer.job, now)
     this.options.log.error(
       { job: jobIdOf(timer.uuid), err: error },
       'the schedule of a job cannot be evaluated',
@@ -134,6 +162,7 @@ export class Firing {
 
   /** Answers the jobs whose cursor moved. */
   private async fire(owned: { partition: number; epoch: number }[], ticks: PlannedTick[]): Promise<number[]> {
+    if (ticks.length === 0) return []
     const involved = new Set(ticks.map(({ timer }) => timer.partition))
     const partitions = owned.filter(({ partition }) => involved.has(partition))
     try {
@@ -206,6 +235,7 @@ function beyondThisPage(
   timers: DueTimer[],
   moved: ReadonlySet<number>,
 ): Map<number, number> {
+  const cutShort = timers.length >= mostPerPass
   const pages = new Map<number, { timers: number; waiting: number }>()
   for (const { job, partition } of timers) {
     const page = pages.get(partition) ?? { timers: 0, waiting: 0 }
@@ -215,7 +245,7 @@ function beyondThisPage(
   }
   return new Map(
     [...pages].flatMap(([partition, page]) =>
-      page.timers < mostPerPartition
+      !cutShort && page.timers < mostPerPartition
         ? []
         : [[partition, (passed.get(partition) ?? 0) + page.waiting] as const],
     ),

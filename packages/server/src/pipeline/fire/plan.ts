@@ -12,7 +12,8 @@ export interface DueTimer {
   uuid: string
   version: number
   route: number
-  definition: JobDefinition
+  /** Without payload and target: a tick does not depend on them. */
+  definition: Omit<JobDefinition, 'payload' | 'target'>
   now: number
 }
 
@@ -59,7 +60,12 @@ export function planTick(timer: DueTimer, lateToleranceMs: number): PlannedTick 
 }
 
 /** A damaged number must stop the plan: it would turn into "no further tick" or "all too late" without a word. */
-function checkNumbers({ anchor, max_retries, max_missed, misfire_grace_seconds }: JobDefinition): void {
+function checkNumbers({
+  anchor,
+  max_retries,
+  max_missed,
+  misfire_grace_seconds,
+}: DueTimer['definition']): void {
   const numbers = { anchor, max_retries, max_missed, misfire_grace_seconds: misfire_grace_seconds ?? 0 }
   for (const [name, value] of Object.entries(numbers)) {
     if (!Number.isSafeInteger(value) || value < 0)

@@ -1,6 +1,7 @@
 -- Gives leased runs back that this worker will not finish: the attempt is not used up, the overlap place is kept. A run
 -- that was asked to cancel ends here: nobody else would start it, and nobody else would end it.
 -- Fenced by holder and token. Lock: the rows, ordered by key.
+-- @plan each-time
 -- @param holder bigint
 -- @param dues bigint[]
 -- @param jobs bigint[]

@@ -4,8 +4,11 @@
 -- ready   SKIP LOCKED in a materialized CTE: IN (SELECT … LIMIT … SKIP LOCKED) may lock more than its limit.
 --         A run that gave its overlap place back (it waits for a retry) is taken only while the place is free, and one
 --         per job: the unique index has the last word, and a race with a fire fails the statement, to be repeated.
+-- The look for a taken place is a subquery with LIMIT, which is one probe per row; NOT EXISTS inside OR would be hashed
+-- over the whole queue.
 -- Index: queue_ready (route, available_at), one range per route; queue_slot for the place.
 -- Lock order: incarnations, queue.
+-- @plan each-time
 -- @param holder bigint
 -- @param tasks text[]
 -- @param ahead_ms bigint
@@ -29,7 +32,7 @@ ready AS MATERIALIZED (
     FROM carillon.queue q
     WHERE q.route = served.route AND q.holder IS NULL AND q.available_at <= clock.now + :ahead_ms
       AND (q.places IS NULL OR q.slot IS NOT NULL
-           OR NOT EXISTS (SELECT FROM carillon.queue other WHERE other.job = q.job AND other.slot = 0))
+           OR (SELECT true FROM carillon.queue other WHERE other.job = q.job AND other.slot = 0 LIMIT 1) IS NULL)
     ORDER BY q.available_at
     LIMIT :most
     FOR UPDATE OF q SKIP LOCKED

@@ -27,18 +27,19 @@ const leaseStatement = statement<
 >(new URL('./lease.sql', import.meta.url))
 const heldStatement = statement<{ holder: number }, HeldRun>(new URL('./held.sql', import.meta.url))
 const revokedStatement = statement<{ holder: number }, HeldRun>(new URL('./revoked.sql', import.meta.url))
-const handBackStatement = statement<
-  {
-    holder: number
-    dues: number[]
-    jobs: number[]
-    origins: number[]
-    seqs: number[]
-    partitions: number[]
-    tokens: number[]
-  },
-  { job: number }
->(new URL('./hand-back.sql', import.meta.url))
+interface HeldParams {
+  holder: number
+  dues: number[]
+  jobs: number[]
+  origins: number[]
+  seqs: number[]
+  partitions: number[]
+  tokens: number[]
+}
+const handBackStatement = statement<HeldParams, { job: number }>(new URL('./hand-back.sql', import.meta.url))
+const stillHeldStatement = statement<HeldParams, { token: number }>(
+  new URL('./still-held.sql', import.meta.url),
+)
 const definitionsStatement = statement<
   { jobs: number[]; versions: number[] },
   { job: number; version: number; uuid: string; definition: JobDefinition | null }
@@ -79,15 +80,12 @@ export class Leasing {
 
   async handBack(holder: number, runs: readonly HeldRun[]): Promise<void> {
     if (runs.length === 0) return
-    await this.options.database.run(handBackStatement, {
-      holder,
-      dues: runs.map((run) => run.due),
-      jobs: runs.map((run) => run.job),
-      origins: runs.map((run) => run.origin),
-      seqs: runs.map((run) => run.seq),
-      partitions: runs.map((run) => run.partition),
-      tokens: runs.map((run) => run.token),
-    })
+    await this.options.database.run(handBackStatement, heldParams(holder, runs))
+  }
+
+  async stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>> {
+    const rows = await this.options.database.run(stillHeldStatement, heldParams(holder, runs))
+    return new Set(rows.map(({ token }) => token))
   }
 
   async definitions(
@@ -112,6 +110,18 @@ export class Leasing {
 function lostRaceForPlace(error: unknown): boolean {
   const deadlock = '40P01'
   return isUniqueViolation(error, 'queue_slot') || codeOf(error) === deadlock
+}
+
+function heldParams(holder: number, runs: readonly HeldRun[]): HeldParams {
+  return {
+    holder,
+    dues: runs.map((run) => run.due),
+    jobs: runs.map((run) => run.job),
+    origins: runs.map((run) => run.origin),
+    seqs: runs.map((run) => run.seq),
+    partitions: runs.map((run) => run.partition),
+    tokens: runs.map((run) => run.token),
+  }
 }
 
 function leasedRun(row: LeaseRow): LeasedRun {

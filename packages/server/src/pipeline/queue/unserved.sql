@@ -1,5 +1,6 @@
 -- Due runs that no live worker can take, by task: they wait, and somebody has to know. Plain read.
 -- Index: queue_ready, one range per route without a worker.
+-- @plan each-time
 -- @param overdue_ms bigint
 SELECT r.name AS task, waiting.runs, waiting.since
 FROM carillon.routes r

@@ -5,10 +5,10 @@
 --          matches no more. FOR UPDATE waits for a rescuer; the token is checked again after the wait.
 -- again    A retry: the next attempt waits for its time and gives its overlap place back, so that it never holds up the
 --          next tick. Not where cancelling was asked for.
--- unheld   A result whose lease is gone. If this very token is in the ledger already, the answer to an earlier call was
---          lost, and this is the same close again; otherwise the result came too late and is kept as stale. A row
---          without a finish is not by the worker: its rescuer wrote it, under the token that was lost.
--- Lock order: queue by key. Index: queue and dead_letters primary keys; ledger_history only for `unheld`.
+-- A result whose lease is gone is not in the answer: note-stale.sql says what it was.
+-- Lock order: queue by key. Index: queue and dead_letters primary keys. The ledger is only appended to: reading it here
+-- would lock every one of its partitions.
+-- @plan each-time
 -- @param holder bigint
 -- @param dues bigint[]
 -- @param jobs bigint[]
@@ -16,10 +16,6 @@
 -- @param seqs int[]
 -- @param partitions smallint[]
 -- @param tokens bigint[]
--- @param tenants int[]
--- @param versions int[]
--- @param epochs bigint[]
--- @param attempts smallint[]
 -- @param outcomes text[]
 -- @param retry_ats bigint[]
 -- @param started_ats bigint[]
@@ -32,10 +28,10 @@ WITH clock AS MATERIALIZED (
 ),
 result AS MATERIALIZED (
   SELECT DISTINCT ON (token) *
-  FROM unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens, :tenants, :versions, :epochs, :attempts, :outcomes,
-              :retry_ats, :started_ats, :finished_ats, :reasons, :errors, :results)
-    AS r (due, job, origin, seq, partition, token, tenant, version, epoch, attempt, outcome,
-          retry_at, started_at, finished_at, reason, error, result)
+  FROM unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens, :outcomes, :retry_ats, :started_ats,
+              :finished_ats, :reasons, :errors, :results)
+    AS r (due, job, origin, seq, partition, token, outcome, retry_at, started_at,
+          finished_at, reason, error, result)
 ),
 held AS MATERIALIZED (
   SELECT q.due, q.job, q.origin, q.seq, q.partition, q.token, q.tenant, q.route, q.version, q.epoch, q.next_due,
@@ -79,26 +75,5 @@ noted AS (
          max_attempts, version, epoch, next_due, token, :holder, catch_up, available_at, fired_at,
          leased_at, started_at, finished_at, reason, error, result, partition
   FROM held CROSS JOIN clock
-),
-unheld AS MATERIALIZED (
-  SELECT r.*,
-         EXISTS (
-           SELECT FROM carillon.ledger l
-           WHERE l.job = r.job AND l.due = r.due AND l.origin = r.origin AND l.seq = r.seq AND l.token = r.token
-             AND l.finished_at IS NOT NULL
-         ) AS already
-  FROM result r
-  LEFT JOIN held USING (due, job, origin, seq, partition, token)
-  WHERE held.token IS NULL
-),
-stale AS (
-  INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
-                               epoch, token, worker, started_at, finished_at, reason, error, result, partition)
-  SELECT clock.now, tenant, job, due, origin, seq, 'stale', false, 0, attempt, version,
-         epoch, token, :holder, started_at, finished_at, 'lease_lost', error, result::jsonb, partition
-  FROM unheld CROSS JOIN clock
-  WHERE NOT already
 )
 SELECT token, CASE WHEN final THEN 'closed' ELSE 'retrying' END AS answer FROM held
-UNION ALL
-SELECT token, CASE WHEN already THEN 'already' ELSE 'stale' END FROM unheld

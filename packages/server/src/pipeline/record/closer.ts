@@ -7,7 +7,7 @@ import type { Metrics } from '../../platform/metrics.js'
 import type { AttemptResult, CloseAnswer } from '../run.js'
 import { judge, type Verdict } from './retry.js'
 
-interface CloseParams {
+interface ResultParams {
   holder: number
   dues: number[]
   jobs: number[]
@@ -15,22 +15,32 @@ interface CloseParams {
   seqs: number[]
   partitions: number[]
   tokens: number[]
-  tenants: number[]
-  versions: number[]
-  epochs: number[]
-  attempts: number[]
-  outcomes: string[]
-  retry_ats: (number | null)[]
   started_ats: (number | null)[]
   finished_ats: number[]
-  reasons: (string | null)[]
   errors: (string | null)[]
   results: (string | null)[]
 }
 
-const closeStatement = statement<CloseParams, { token: number; answer: CloseAnswer }>(
-  new URL('./close.sql', import.meta.url),
-)
+interface CloseParams extends ResultParams {
+  outcomes: string[]
+  retry_ats: (number | null)[]
+  reasons: (string | null)[]
+}
+
+interface StaleParams extends ResultParams {
+  tenants: number[]
+  versions: number[]
+  epochs: number[]
+  attempts: number[]
+}
+
+interface Answer {
+  token: number
+  answer: CloseAnswer
+}
+
+const closeStatement = statement<CloseParams, Answer>(new URL('./close.sql', import.meta.url))
+const noteStaleStatement = statement<StaleParams, Answer>(new URL('./note-stale.sql', import.meta.url))
 
 export interface CloserOptions {
   database: Database
@@ -96,13 +106,12 @@ export class Closer {
   }
 
   private async write(batch: Waiting[]): Promise<void> {
-    const { database, clock, log, metrics } = this.options
+    const { clock, log, metrics } = this.options
     for (let tries = 1; ; tries++) {
       try {
-        const answers = await database.run(closeStatement, parametersOf(batch))
-        const byToken = new Map(answers.map(({ token, answer }) => [token, answer]))
+        const answers = await this.send(batch)
         for (const { result, verdict, settle } of batch) {
-          const answer = byToken.get(result.run.token) ?? 'stale'
+          const answer = answers.get(result.run.token) ?? 'stale'
           metrics.attempts.inc({ outcome: answer === 'stale' ? 'stale' : verdict.outcome })
           settle(answer)
         }
@@ -118,6 +127,19 @@ export class Closer {
         await pause(clock, Math.min(2_000, 50 * 2 ** tries))
       }
     }
+  }
+
+  /** The close, and for results whose lease was gone what became of them. Both may be sent again, unchanged. */
+  private async send(batch: Waiting[]): Promise<Map<number, CloseAnswer>> {
+    const { database } = this.options
+    const closed = await database.run(closeStatement, closeParams(batch))
+    const answers = new Map(closed.map(({ token, answer }) => [token, answer]))
+    const unheld = batch.filter(({ result }) => !answers.has(result.run.token))
+    if (unheld.length === 0) return answers
+    for (const { token, answer } of await database.run(noteStaleStatement, staleParams(unheld))) {
+      answers.set(token, answer)
+    }
+    return answers
   }
 
   /** One result that the tables refuse fails the whole statement: it is found by halving, and kept without its text. */
@@ -156,7 +178,7 @@ function groupByHolder(batch: Waiting[]): Waiting[][] {
   return [...groups.values()]
 }
 
-function parametersOf(batch: Waiting[]): CloseParams {
+function resultParams(batch: Waiting[]): ResultParams {
   const runs = batch.map(({ result }) => result.run)
   return {
     holder: runs[0]?.holder ?? 0,
@@ -166,16 +188,29 @@ function parametersOf(batch: Waiting[]): CloseParams {
     seqs: runs.map((run) => run.seq),
     partitions: runs.map((run) => run.partition),
     tokens: runs.map((run) => run.token),
+    started_ats: batch.map(({ result }) => result.startedAt),
+    finished_ats: batch.map(({ result }) => result.finishedAt),
+    errors: batch.map(({ result }) => result.error),
+    results: batch.map(({ result }) => (result.result === undefined ? null : JSON.stringify(result.result))),
+  }
+}
+
+function closeParams(batch: Waiting[]): CloseParams {
+  return {
+    ...resultParams(batch),
+    outcomes: batch.map(({ verdict }) => verdict.outcome),
+    retry_ats: batch.map(({ verdict }) => verdict.retryAt),
+    reasons: batch.map(({ result }) => result.reason),
+  }
+}
+
+function staleParams(batch: Waiting[]): StaleParams {
+  const runs = batch.map(({ result }) => result.run)
+  return {
+    ...resultParams(batch),
     tenants: runs.map((run) => run.tenant),
     versions: runs.map((run) => run.version),
     epochs: runs.map((run) => run.epoch),
     attempts: runs.map((run) => run.attempt),
-    outcomes: batch.map(({ verdict }) => verdict.outcome),
-    retry_ats: batch.map(({ verdict }) => verdict.retryAt),
-    started_ats: batch.map(({ result }) => result.startedAt),
-    finished_ats: batch.map(({ result }) => result.finishedAt),
-    reasons: batch.map(({ result }) => result.reason),
-    errors: batch.map(({ result }) => result.error),
-    results: batch.map(({ result }) => (result.result === undefined ? null : JSON.stringify(result.result))),
   }
 }

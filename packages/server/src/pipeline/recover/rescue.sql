@@ -6,6 +6,7 @@
 -- ledger row, then the next attempt at once, or a dead letter when none is left. The overlap place is kept. A run that
 -- was asked to cancel ends here in any case: its holder, who would have ended it, is gone.
 -- Lock: the rows, ordered by key, SKIP LOCKED (a close in progress may still win). Scans the queue once per death.
+-- @plan each-time
 -- @param incarnation bigint
 -- @param most int
 WITH clock AS MATERIALIZED (

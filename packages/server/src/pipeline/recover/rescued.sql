@@ -1,4 +1,5 @@
 -- Notes that a dead process holds no run any more, so that nobody looks again. Only if that is so.
+-- @plan each-time
 -- @param incarnation bigint
 UPDATE carillon.incarnations
 SET rescued_at = carillon.now_ms()

@@ -5,6 +5,7 @@
 --   - a run that is due, or waits for a retry, and that nobody holds, ends here as cancelled;
 --   - a run that a worker holds is the worker's: it is asked to cancel, and the worker alone writes the outcome.
 -- Lock order: timers, queue, jobs. Index: jobs.id, primary keys, queue_slot.
+-- @plan each-time
 -- @param tenant int
 -- @param uuid uuid
 -- @param owed_from bigint

@@ -1,6 +1,7 @@
 -- One job as people see it. `next_due` is the earliest tick ahead: one that is staged or leased already, or the
 -- cursor.
 -- `served` says whether a live worker can run it. Plain read. Index: jobs.id, primary keys, queue_slot.
+-- @plan each-time
 -- @param tenant int
 -- @param uuid uuid
 SELECT j.job, j.id AS uuid, j.state, j.version, j.definition, j.created_at, j.updated_at, j.ended_at, r.kind, r.name AS task,

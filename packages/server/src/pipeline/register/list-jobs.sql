@@ -1,5 +1,6 @@
 -- A page of a tenant's jobs, newest first, continued below the last key of the page before. Plain read.
 -- Index: jobs_by_tenant (tenant, job), backwards.
+-- @plan each-time
 -- @param tenant int
 -- @param before_job bigint
 -- @param most int

@@ -2,6 +2,11 @@
 import { appendFileSync, existsSync } from 'node:fs'
 
 export default {
+  /** Hears no signal, and keeps the process alive. */
+  async deaf(input) {
+    appendFileSync(input.started, 'started')
+    await new Promise((resolve) => setTimeout(resolve, 600_000))
+  },
   note(input, ctx) {
     appendFileSync(
       input.file,

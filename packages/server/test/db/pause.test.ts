@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { parseStatement } from '../../src/db/statement.js'
+import { putRuns, queueOf } from '../kit/rows.js'
+import { useHouse } from '../kit/use-house.js'
+
+const house = useHouse()
+
+/** What a process meets that was stopped for a while, or whose database was. */
+describe('after a pause', () => {
+  test('a worker whose runs went to others meanwhile starts none of them', async () => {
+    const stopped = await house().node({ leaseAheadMs: 5_000 })
+    const job = await stopped.register({ schedule: '@every 1h' })
+    await putRuns(house(), job, { availableAt: (await house().now()) + 3_000 })
+    await stopped.worker.leaseOnce()
+    expect(stopped.worker.inFlight).toBe(1)
+    // Declared dead by a peer while it slept; its heartbeat has not told it yet.
+    await house().query(
+      "UPDATE carillon.incarnations SET state = 'dead', ended_at = 1 WHERE incarnation = $1",
+      [stopped.membership.incarnation],
+    )
+    const other = await house().node()
+    await other.rescue.runOnce()
+    await house().clock.advance(3_500)
+    await house().finished(stopped)
+    expect(stopped.delivered).toEqual([])
+    expect(stopped.worker.inFlight).toBe(0)
+    await other.membership.heartbeat()
+    await other.worker.leaseOnce()
+    await house().finished(other)
+    expect(other.delivered).toHaveLength(1)
+  })
+
+  test('a lease that nobody knows of is found and given back, but not one whose answer is on its way', async () => {
+    const node = await house().node()
+    const job = await node.register({ schedule: '@every 1h' })
+    await putRuns(house(), job, { availableAt: (await house().now()) + 60_000 })
+    await house().query('UPDATE carillon.queue SET holder = $1, token = 77, leased_at = 1 WHERE job = $2', [
+      node.membership.incarnation,
+      job.key,
+    ])
+    await node.worker.reconcileOnce()
+    expect(await queueOf(house(), job)).toMatchObject([{ token: 77 }])
+    await node.worker.reconcileOnce()
+    expect(await queueOf(house(), job)).toMatchObject([{ token: null, attempt: 1 }])
+  })
+
+  test('a peer is not declared dead for the time in which nobody could hear it', async () => {
+    const [first, second] = await house().fleet(2)
+    await house().clock.advance(60_000)
+    await first?.membership.heartbeat()
+    await second?.membership.heartbeat()
+    const states = await house().query<{ state: string }>(
+      'SELECT state FROM carillon.incarnations WHERE incarnation = ANY ($1)',
+      [[first?.membership.incarnation, second?.membership.incarnation]],
+    )
+    expect(states).toEqual([{ state: 'alive' }, { state: 'alive' }])
+  })
+})
+
+test('a transaction whose connection is cut rejects, and the process lives on', async () => {
+  const { database } = house().database
+  const backend = parseStatement<Record<string, never>, { pid: number }>(
+    'pid.sql',
+    'SELECT pg_backend_pid() AS pid',
+  )
+  const nap = parseStatement<Record<string, never>, { pid: number }>('nap.sql', 'SELECT 1 AS pid')
+  await expect(
+    database.transaction(async (runner) => {
+      const [row] = await runner.run(backend, {})
+      await house().query('SELECT pg_terminate_backend($1)', [row?.pid])
+      await runner.run(nap, {})
+    }),
+  ).rejects.toThrow()
+  expect(await database.run(nap, {})).toEqual([{ pid: 1 }])
+})
