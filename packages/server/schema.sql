@@ -358,6 +358,7 @@ CREATE TABLE carillon.timers (
   due bigint,
   start_at bigint,
   rev integer NOT NULL DEFAULT 1,
+  runs integer NOT NULL DEFAULT 0,
   accounted_through bigint NOT NULL,
   partition smallint NOT NULL,
   CONSTRAINT timers_pkey PRIMARY KEY (job, partition),

@@ -4,6 +4,7 @@ import { doctorCommand } from './commands/doctor.js'
 import { explainCommand } from './commands/explain.js'
 import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
+import { nextCommand } from './commands/next.js'
 import { runsCommand } from './commands/runs.js'
 import { upCommand } from './commands/up.js'
 import { exitCodeOf, explainFailure } from './failure.js'
@@ -19,6 +20,7 @@ const program = new Command('carillon')
   .addCommand(upCommand())
   .addCommand(jobsCommand())
   .addCommand(runsCommand())
+  .addCommand(nextCommand())
   .addCommand(explainCommand())
   .addCommand(configCommand())
   .addCommand(doctorCommand())

@@ -42,13 +42,77 @@ export type MissedWindow = (typeof missedWindows)[number]
 export const retryBackoffs = ['fixed', 'linear', 'exponential'] as const
 export type RetryBackoff = (typeof retryBackoffs)[number]
 
+/** One rule in words; a string says the same in short: cron, "@every 5m", an instant, "RRULE:…". */
+export type ScheduleRule =
+  | string
+  | { cron: string; day_match?: 'or' | 'and' }
+  | { every: string | number; anchor?: string }
+  | { at: string }
+  | { rrule: string; dtstart?: string }
+/** Several rules are one schedule: it has the ticks of all of them. */
+export type ScheduleInput = ScheduleRule | ScheduleRule[]
+
+/** What is inside is read by the schedule's own parser, which names the rule, the field and the repair. */
+const ScheduleInput = Type.Unsafe<ScheduleInput>({
+  type: ['string', 'object', 'array'],
+  minLength: 1,
+  maxLength: limits.schedule,
+  minItems: 1,
+  maxItems: limits.rules,
+  description:
+    'Cron ("0 9 * * 1"), interval ("@every 5m") or instant (ISO-8601); or an object {cron, day_match?}, ' +
+    '{every, anchor?}, {at} or {rrule, dtstart?}; or an array of these, whose ticks are united',
+})
+
+export const dstGaps = ['run_after', 'skip'] as const
+export type DstGap = (typeof dstGaps)[number]
+export const dstOverlaps = ['first', 'last', 'both'] as const
+export type DstOverlap = (typeof dstOverlaps)[number]
+export const excludedPolicies = ['exclude', 'next_business_day', 'previous_business_day'] as const
+export type OnExcluded = (typeof excludedPolicies)[number]
+
+const moment = (description: string) => Type.String({ minLength: 1, maxLength: 64, description })
+
 /** What a person sends to register a job. */
 export const JobInput = Type.Object(
   {
     name: text(limits.name, 'Unique among the live jobs of a tenant'),
-    schedule: text(limits.schedule, 'Cron ("0 9 * * 1"), interval ("@every 5m") or instant (ISO-8601)'),
+    schedule: ScheduleInput,
     timezone: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, default: 'UTC', description: 'IANA name' }),
+    ),
+    dst_gap: Type.Optional(
+      stringEnum(dstGaps, { default: 'run_after', description: 'A wall time that the clocks jump over' }),
+    ),
+    dst_overlap: Type.Optional(
+      stringEnum(dstOverlaps, { default: 'first', description: 'A wall time that the clocks show twice' }),
+    ),
+    exclude: Type.Optional(
+      Type.Array(text(limits.name, 'A date, a range "2026-12-24/2027-01-02", or a calendar'), {
+        maxItems: limits.exclusions,
+      }),
+    ),
+    on_excluded: Type.Optional(stringEnum(excludedPolicies, { default: 'exclude' })),
+    starts_at: Type.Optional(moment('No tick before this instant')),
+    ends_at: Type.Optional(moment('No tick at or after this instant')),
+    max_runs: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: limits.runs, description: 'The job ends after so many runs' }),
+    ),
+    jitter_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: limits.jitterSeconds,
+        default: 0,
+        description: 'Starts later by a part of this that is the same at every tick of the job',
+      }),
+    ),
+    fire_window_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: limits.jitterSeconds,
+        default: 0,
+        description: 'May start anywhere in this time after its tick; the load is spread over it',
+      }),
     ),
     target: Type.Optional(Target),
     payload: Type.Optional(Type.Unknown({ description: 'Any JSON value, given to the target' })),
@@ -85,8 +149,17 @@ export type JobInput = Static<typeof JobInput>
 /** A job's definition with every default filled in: what is stored, versioned and run. */
 export interface JobDefinition {
   name: string
-  schedule: string
+  schedule: ScheduleInput
   timezone: string
+  dst_gap: DstGap
+  dst_overlap: DstOverlap
+  exclude: string[]
+  on_excluded: OnExcluded
+  starts_at: string | null
+  ends_at: string | null
+  max_runs: number | null
+  jitter_seconds: number
+  fire_window_seconds: number
   /** The instant that intervals are counted from: when the job was registered. */
   anchor: number
   target: Target
@@ -112,8 +185,17 @@ export const Job = Type.Object(
     name: Type.String(),
     state: stringEnum(jobStates),
     version: Type.Integer(),
-    schedule: Type.String(),
+    schedule: ScheduleInput,
     timezone: Type.String(),
+    dst_gap: stringEnum(dstGaps),
+    dst_overlap: stringEnum(dstOverlaps),
+    exclude: Type.Array(Type.String()),
+    on_excluded: stringEnum(excludedPolicies),
+    starts_at: Type.Union([Type.String(), Type.Null()]),
+    ends_at: Type.Union([Type.String(), Type.Null()]),
+    max_runs: Type.Union([Type.Integer(), Type.Null()]),
+    jitter_seconds: Type.Integer(),
+    fire_window_seconds: Type.Integer(),
     next_run_at: maybeInstant('UTC; null when no tick is ahead'),
     target: Target,
     payload: Type.Unknown(),

@@ -2,6 +2,10 @@
 export const limits = {
   name: 200,
   schedule: 1_000,
+  rules: 50,
+  exclusions: 1_000,
+  runs: 1_000_000_000,
+  jitterSeconds: 86_400,
   url: 2_048,
   headerValue: 4_096,
   headers: 50,

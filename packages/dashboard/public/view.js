@@ -63,7 +63,10 @@ export function jobCells(job) {
     : [element('span', 'muted', 'none ahead')]
   return [
     [name],
-    [element('code', '', job.schedule), element('span', 'aside', job.timezone)],
+    [
+      element('code', '', typeof job.schedule === 'string' ? job.schedule : JSON.stringify(job.schedule)),
+      element('span', 'aside', job.timezone),
+    ],
     next,
     [marked(jobStates[job.state] ?? ['?', 'muted'], job.state)],
     job.warnings.map(({ message }) => element('div', 'warn', `⚠ ${message}`)),

@@ -165,6 +165,7 @@ CREATE TABLE carillon.timers (
   due                bigint,
   start_at           bigint,                     -- due + jitter, or where a single tick was moved to
   rev                int NOT NULL DEFAULT 1,
+  runs               int NOT NULL DEFAULT 0,     -- made by the schedule so far, for max_runs
   accounted_through  bigint NOT NULL,            -- every tick up to here is in queue or ledger
   partition          smallint NOT NULL,
   PRIMARY KEY (job, partition),

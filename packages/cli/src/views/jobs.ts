@@ -31,7 +31,7 @@ export function jobDetails(job: Job, look: Look): string {
     ['Name', colors.bold(visible(job.name))],
     ['Id', visible(job.job_id)],
     ['State', paintStatus(statusText(visible(job.state)), job.state, colors)],
-    ['Schedule', visible(job.schedule)],
+    ['Schedule', visible(scheduleText(job.schedule))],
     ['Time zone', visible(job.timezone)],
     ['Next run', whenInZone(job.next_run_at, look)],
     ['Target', targetOf(job.target)],
@@ -56,7 +56,13 @@ export function jobWarnings(job: Job, { colors }: Pick<Look, 'colors'>): string 
 }
 
 function scheduleOf(job: Job): string {
-  return visible(job.timezone === 'UTC' ? job.schedule : `${job.schedule} ${job.timezone}`)
+  const text = scheduleText(job.schedule)
+  return visible(job.timezone === 'UTC' ? text : `${text} ${job.timezone}`)
+}
+
+/** A schedule in one line: as it was written, or as JSON where it is an object or several rules. */
+function scheduleText(schedule: Job['schedule']): string {
+  return typeof schedule === 'string' ? schedule : JSON.stringify(schedule)
 }
 
 function targetOf(target: Target): string {

@@ -76,13 +76,13 @@ export class PeerWatch {
 
   /**
    * Silence counts only while this process was looking. After an outage of the database, or a freeze of this process,
-   * the peers were not silent: nobody could hear them.
+   * the peers were not silent: nobody could hear them. A look that is merely late is no blindness.
    */
   private forgiveBlindness(now: number): void {
-    const blindMs = this.lookedAt === null ? 0 : now - this.lookedAt - this.times.heartbeatMs
+    const gapMs = this.lookedAt === null ? 0 : now - this.lookedAt
     this.lookedAt = now
-    if (blindMs <= 0) return
-    for (const last of this.seen.values()) last.changedAt += blindMs
+    if (gapMs <= this.times.leaseTtlMs / 2) return
+    for (const last of this.seen.values()) last.changedAt += gapMs - this.times.heartbeatMs
   }
 
   private verdict(row: PeerRow, now: number): Suspect[] {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { effort } from './effort.js'
 import { decideTick, type MissedPolicy, type TickDecision } from './missed.js'
 import { parseSchedule, type Schedule } from './schedule.js'
 
@@ -181,7 +182,7 @@ describe('decideTick after long outages', () => {
     })
   })
 
-  it('counts 139 days of a minutely cron rule exactly', () => {
+  it('counts 139 days of a minutely cron rule', () => {
     const now = base + 199_999 * minute + 30_000
     const decision = decide(read('* * * * *'), base, now, policy('RUN_ONCE'))
     expect(decision.skip).toEqual({
@@ -197,12 +198,22 @@ describe('decideTick after long outages', () => {
     ['SKIP', policy('SKIP'), 5000, 6000],
     ['RUN_ONCE', policy('RUN_ONCE'), 0, 1000],
     ['RUN_ALL', policy('RUN_ALL', 1000), 999_000, 1_000_000],
-  ])('decides rightly under %s beyond the bound of counting', (_, chosen, firedAgo, skippedAgo) => {
-    const latest = base + 10 * 86_400_000
+  ])('decides about ten years of every second under %s', (_, chosen, firedAgo, skippedAgo) => {
+    const latest = base + tenYears
     const decision = decide(read('* * * * * *'), base, latest, chosen)
     expect(decision.fire?.due).toBe(latest - firedAgo)
     expect(decision.skip?.to).toBe(latest - skippedAgo)
     expect(decision.skip?.count).toBe((latest - skippedAgo - base) / 1000 + 1)
+  })
+
+  it('takes as many steps for ten years of every second as for a day, but for the years', () => {
+    const steps = (length: number) => {
+      const before = effort.steps
+      decide(read('* * * * * *'), base, base + length, policy('RUN_ALL', 100))
+      return effort.steps - before
+    }
+    steps(tenYears)
+    expect(steps(tenYears)).toBeLessThan(steps(86_400_000) + 10 * 12 + 100)
   })
 
   it('finds the latest ticks of a rule that has been silent for months', () => {
@@ -264,7 +275,13 @@ const listSchedules = fc
   .uniqueArray(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 40 })
   .map((seconds): Schedule => {
     const sorted = seconds.sort((left, right) => left - right).map((second) => base + second * 1000)
-    return { kind: 'cron', next: (after) => sorted.find((tick) => tick > after) ?? null }
+    return {
+      kind: 'cron',
+      next: (after) => sorted.find((tick) => tick > after) ?? null,
+      prev: (atOrBefore) => sorted.findLast((tick) => tick <= atOrBefore) ?? null,
+      count: (from, to) => sorted.filter((tick) => tick >= from && tick <= to).length,
+      dropped: () => [],
+    }
   })
 const schedules = fc.oneof(
   listSchedules,

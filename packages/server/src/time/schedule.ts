@@ -1,172 +1,170 @@
-import { CarillonError, limits } from '@carillon/contract'
+import { limits } from '@carillon/contract'
 import { BoundedCache } from './bounded-cache.js'
-import { parseCronFields } from './cron-fields.js'
-import { CronTicks } from './cron.js'
-import { looksLikeInstant, parseInstant } from './instant.js'
-import { parsePeriod } from './interval.js'
-import { nearest } from './nearest.js'
-import { controlCharacter, quote, refusal } from './refusal.js'
+import { BuiltSchedule, RememberingTicks, type Schedule } from './built-schedule.js'
+import { earliestInstant, latestInstant } from './civil.js'
+import { ExcludingTicks } from './excluding.js'
+import { type Exclusions, readExclusions } from './exclusions.js'
+import { readInstant } from './instant.js'
+import { MovingTicks } from './moving.js'
+import { quote, refusal } from './refusal.js'
+import type { Place, Rule } from './rule-kinds.js'
+import { readRule } from './rules.js'
+import { type CalendarSet, excludedPolicies, type OnExcluded, type ScheduleSource } from './source.js'
+import type { RuleTicks, Ticks } from './ticks.js'
+import { type DstPolicy, dstGaps, dstOverlaps, timelineOf } from './timeline.js'
+import { UnionTicks } from './union.js'
 import { checkZone } from './zone.js'
 
-export interface Schedule {
-  readonly kind: 'cron' | 'interval' | 'once'
-  /** First tick strictly after `after`, or null when there is none. */
-  next(after: number): number | null
+export type { Schedule } from './built-schedule.js'
+export { checkFrequency } from './frequency.js'
+export type { Calendar, CalendarSet, RuleInput, RuleObject, ScheduleInput, ScheduleSource } from './source.js'
+export type { DroppedTick } from './ticks.js'
+
+/** A schedule without its bounds and, where rules begin with it, without the job's registration. */
+interface Plan {
+  build(anchor: number): BuiltSchedule
 }
 
-export interface ScheduleSource {
-  schedule: string
-  timezone: string
-  /** The instant intervals are counted from: the job's registration. */
-  anchor: number
-}
-
-const nicknames: Readonly<Record<string, string>> = {
-  '@hourly': '0 * * * *',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@weekly': '0 0 * * 0',
-  '@monthly': '0 0 1 * *',
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-}
-
-/** The end of what a Date can hold. */
-const latestInstant = 8_640_000_000_000_000
-/** Where the search for a first tick begins; fixed, so that a rule is accepted or refused the same at all times. */
-const searchFrom = Date.UTC(2024, 0, 1)
-
-// Many jobs share few rules, and one croner object holds 80 KB: this bounds them to about 20 MB.
-const cronSchedules = new BoundedCache<Schedule>(256)
+// A plan holds a few kilobytes. Many jobs share few rules: 10,000 plans serve millions of jobs.
+const plansByText = new BoundedCache<Plan>(10_000)
+const plansByKey = new BoundedCache<Plan>(10_000)
 
 /**
- * Reads a schedule. Cron rules are interned by text and zone, so equal rules share one object.
+ * Reads a schedule. Equal sources share one object, and sources that say the same in other words do, too.
  * Throws invalid_schedule, invalid_timezone or schedule_never_fires.
  */
 export function parseSchedule(source: ScheduleSource): Schedule {
   checkZone(source.timezone)
-  const text = source.schedule.trim()
-  checkText(source.schedule)
-  if (looksLikeInstant(text)) return onceSchedule(parseInstant(text, source.timezone))
-  if (!text.startsWith('@')) return cronSchedule(text, source.timezone)
-  const name = text.toLowerCase()
-  const duration = /^@every(?: +(.*))?$/.exec(name)
-  if (duration !== null) return intervalSchedule(parsePeriod(duration[1] ?? ''), source.anchor)
-  const rule = Object.hasOwn(nicknames, name) ? nicknames[name] : undefined
-  if (rule === undefined) throw unknownNickname(text)
-  return cronSchedule(rule, source.timezone)
+  const schedule = plansByText.getOrMake(textOf(source), () => makePlan(source)).build(source.anchor)
+  const { starts_at: startsAt = null, ends_at: endsAt = null } = source
+  return startsAt === null && endsAt === null ? schedule : bound(schedule, source.timezone, startsAt, endsAt)
 }
 
-function checkText(text: string): void {
-  const example =
-    'Give a cron expression ("0 9 * * 1"), an interval ("@every 5m") or an instant ("2026-12-01T09:00:00Z").'
-  const refuse = (message: string, hint: string) => refusal('invalid_schedule', '/schedule', message, hint)
-  if (text.length > limits.schedule) {
-    throw refuse(`The schedule has ${text.length} characters; at most ${limits.schedule} are taken.`, example)
-  }
-  if (controlCharacter.test(text)) {
-    throw refuse(
-      `${quote(text)} holds a control character, such as a tab or a line break.`,
-      'Separate fields by spaces.',
-    )
-  }
-  if (text.trim() === '') throw refuse('The schedule is empty.', example)
-  if (/^(CRON_)?TZ=/i.test(text.trim())) {
-    throw refuse('A schedule holds no time zone.', 'Put the zone into the field `timezone`.')
-  }
+/** What two sources must have in common to be the same but for bounds and registration. */
+function textOf(source: ScheduleSource): string {
+  const { schedule, timezone, dst_gap: gap, dst_overlap: overlap, exclude, on_excluded: onExcluded } = source
+  const rules = typeof schedule === 'string' ? `=${schedule}` : JSON.stringify(schedule)
+  const place = `${timezone} ${gap ?? ''} ${overlap ?? ''}`
+  if (exclude == null || exclude.length === 0) return `${place} ${rules}`
+  return `${place} ${onExcluded ?? ''} ${exclusionKey(exclude, source.calendars ?? {})} ${rules}`
 }
 
-function unknownNickname(text: string): CarillonError {
-  const known = [...Object.keys(nicknames), '@every']
-  const suggestion = nearest(text.split(' ', 1)[0] ?? text, known)
-  const all = `Known: ${known.slice(0, -1).join(' ')} and "@every 5m".`
-  const why =
-    text.toLowerCase() === '@reboot'
-      ? `'@reboot' names no instant: a fleet has no single start.`
-      : `${quote(text)} is not a known nickname.`
-  return refusal(
-    'invalid_schedule',
-    '/schedule',
-    why,
-    suggestion === null ? all : `Did you mean "${suggestion}"? ${all}`,
-  )
-}
+// Calendars are long and many jobs name the same one: each is given a number, by the object that holds it and by
+// what is in it. An object must not change after it was used.
+const numbersByCalendar = new WeakMap<object, number>()
+const numbersByContent = new BoundedCache<number>(1000)
+let lastNumber = 0
 
-function cronSchedule(text: string, zone: string): Schedule {
-  const fields = parseCronFields(text)
-  return cronSchedules.getOrMake(`${fields.text} ${zone}`, () => {
-    const ticks = readByCroner(text, () => new CronTicks(fields, zone))
-    if (ticks.next(searchFrom) === null) {
-      throw refusal(
-        'schedule_never_fires',
-        '/schedule',
-        `${quote(text)} never fires: no day fits all of its fields.`,
-        'Check the day of the month and the day of the week against the months.',
-      )
+/** All that is excluded, in one text. */
+function exclusionKey(exclude: readonly string[], calendars: CalendarSet): string {
+  const numbers = exclude.map((name) => {
+    const calendar = Object.hasOwn(calendars, name) ? calendars[name] : undefined
+    if (calendar === undefined) return 0
+    let number = numbersByCalendar.get(calendar)
+    if (number === undefined) {
+      number = numbersByContent.getOrMake(JSON.stringify(calendar), () => ++lastNumber)
+      numbersByCalendar.set(calendar, number)
     }
-    return { kind: 'cron', next: (after) => ticks.next(after) }
+    return number
   })
+  return JSON.stringify([exclude, numbers])
 }
 
-/** The fields were checked before; what croner still refuses is told in its words, as the same catalogue error. */
-function readByCroner<T>(text: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^Cron\w*: /, '') : String(error)
-    throw new CarillonError('invalid_schedule', {
-      detail: `${quote(text)} cannot be read: ${reason}`,
-      errors: [
-        {
-          pointer: '/schedule',
-          message: `${quote(text)} cannot be read: ${reason}`,
-          hint: 'Correct the field named.',
-        },
-      ],
-      cause: error,
-    })
+function makePlan(source: ScheduleSource): Plan {
+  const policy: DstPolicy = {
+    gap: choice(source.dst_gap, dstGaps, 'dst_gap'),
+    overlap: choice(source.dst_overlap, dstOverlaps, 'dst_overlap'),
   }
+  const onExcluded = choice(source.on_excluded, excludedPolicies, 'on_excluded')
+  const place = { timeline: timelineOf(source.timezone), policy }
+  const rules = readRules(source.schedule, place)
+  const exclude = source.exclude ?? []
+  const plan = () => planOf(rules, place, exclude, source.calendars ?? {}, onExcluded)
+  if (rules.some((rule) => rule.anchored)) return plan()
+  const keys = rules.map((rule) => rule.key).sort()
+  const excluded = exclude.length === 0 ? '' : onExcluded + exclusionKey(exclude, source.calendars ?? {})
+  const key = `${source.timezone} ${policy.gap} ${policy.overlap} ${excluded} ${keys.join(' | ')}`
+  return plansByKey.getOrMake(key, plan)
 }
 
-function intervalSchedule(period: number, anchor: number): Schedule {
-  return {
-    kind: 'interval',
-    next(after) {
-      const steps = Math.max(1, Math.floor((after - anchor) / period) + 1)
-      const tick = anchor + steps * period
-      return tick <= latestInstant ? tick : null
-    },
+/** A field with few values; the first of them where it is left out. */
+function choice<T extends string>(value: T | null | undefined, known: readonly [T, ...T[]], name: string): T {
+  const chosen = value ?? known[0]
+  if (known.includes(chosen)) return chosen
+  const message = `${quote(String(value))} is not a value of \`${name}\`.`
+  throw refusal('invalid_schedule', `/${name}`, message, `Use one of: ${known.join(', ')}.`)
+}
+
+function readRules(schedule: ScheduleSource['schedule'], place: Place): Rule[] {
+  const several = Array.isArray(schedule)
+  const inputs: readonly unknown[] = several ? schedule : [schedule]
+  if (inputs.length === 0 || inputs.length > limits.rules) {
+    const message = `The schedule has ${inputs.length} rules.`
+    throw refusal('invalid_schedule', '/schedule', message, `Give one to ${limits.rules} rules.`)
   }
-}
-
-function onceSchedule(instant: number): Schedule {
-  return { kind: 'once', next: (after) => (after < instant ? instant : null) }
-}
-
-/** How many ticks are compared: more than a year of a daily rule, so both changes of the clocks are among them. */
-const comparedTicks = 400
-
-/**
- * Throws schedule_too_frequent, naming two ticks closer than `minIntervalMs`, when there are such among the first
- * 400 ticks after `from`. Rules whose only close pair comes later than that pass.
- */
-export function checkFrequency(schedule: Schedule, from: number, minIntervalMs: number): void {
-  let previous = schedule.next(from)
-  for (let compared = 1; compared < comparedTicks && previous !== null; compared++) {
-    const tick = schedule.next(previous)
-    if (tick === null) return
-    if (tick - previous < minIntervalMs) throw tooFrequent(previous, tick, minIntervalMs)
-    if (schedule.kind === 'interval') return
-    previous = tick
-  }
-}
-
-function tooFrequent(first: number, second: number, minIntervalMs: number): CarillonError {
-  return refusal(
-    'schedule_too_frequent',
-    '/schedule',
-    `The ticks ${new Date(first).toISOString()} and ${new Date(second).toISOString()} are ${(second - first) / 1000} s apart; ` +
-      `at least ${minIntervalMs / 1000} s are required.`,
-    'Lengthen the interval, or lower CARILLON_MIN_INTERVAL_SECONDS on the server.',
+  const rules = inputs.map((input, index) =>
+    readRule(input, several ? `/schedule/${index}` : '/schedule', place),
   )
+  // The same rule twice is the rule once.
+  return [...new Map(rules.map((rule) => [rule.key, rule])).values()]
+}
+
+function planOf(
+  rules: readonly Rule[],
+  place: Place,
+  exclude: readonly string[],
+  calendars: CalendarSet,
+  onExcluded: OnExcluded,
+): Plan {
+  if (exclude.length > limits.exclusions) {
+    const message = `\`exclude\` has ${exclude.length} entries; at most ${limits.exclusions} are taken.`
+    throw refusal('invalid_schedule', '/exclude', message, 'Put the dates into a calendar and name it.')
+  }
+  const exclusions = exclude.length === 0 ? null : readExclusions(exclude, calendars, place.timeline)
+  const build = (anchor: number): BuiltSchedule => {
+    const parts = rules.map((rule) => rule.ticks(anchor))
+    const [first] = parts
+    const all = first === undefined || parts.length > 1 ? new UnionTicks(parts, place.timeline) : first
+    checkFires(all, rules)
+    const kind = parts.length > 1 ? 'union' : (rules[0]?.kind ?? 'union')
+    const ticks = exclusions === null ? all : excluding(all, exclusions, place, onExcluded)
+    const arithmetic = ticks === all && (kind === 'interval' || kind === 'once')
+    return new BuiltSchedule(kind, all, arithmetic ? ticks : new RememberingTicks(ticks))
+  }
+  if (rules.some((rule) => rule.anchored)) return { build }
+  const built = build(0)
+  return { build: () => built }
+}
+
+/** A rule may be silent beside others, as long as one of them speaks. */
+function checkFires(all: RuleTicks, rules: readonly Rule[]): void {
+  if (all.next(earliestInstant - 1) !== null) return
+  throw refusal(
+    'schedule_never_fires',
+    rules[0]?.pointer ?? '/schedule',
+    rules[0]?.silence ?? 'The rule names no instant at all, or only such that the clocks jump over.',
+    'Check its days against its months, and its times against the changes of the clocks.',
+  )
+}
+
+function excluding(rules: RuleTicks, exclusions: Exclusions, place: Place, onExcluded: OnExcluded): Ticks {
+  if (onExcluded === 'exclude') return new ExcludingTicks(rules, exclusions)
+  const direction = onExcluded === 'next_business_day' ? 1 : -1
+  return new MovingTicks(rules, exclusions, place.timeline, place.policy, direction)
+}
+
+function bound(
+  schedule: BuiltSchedule,
+  zone: string,
+  startsAt: string | null,
+  endsAt: string | null,
+): Schedule {
+  const read = (text: string, pointer: string) => readInstant(text, pointer, timelineOf(zone))
+  const first = startsAt === null ? earliestInstant : read(startsAt, '/starts_at')
+  const end = endsAt === null ? latestInstant + 1 : read(endsAt, '/ends_at')
+  if (end <= first) {
+    const message = `\`ends_at\` (${endsAt}) is not after \`starts_at\` (${startsAt}).`
+    throw refusal('invalid_schedule', '/ends_at', message, 'Give a later end.')
+  }
+  return schedule.within(first, end - 1)
 }

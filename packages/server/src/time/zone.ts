@@ -1,8 +1,8 @@
 import { BoundedCache } from './bounded-cache.js'
 import { nearest } from './nearest.js'
 import { controlCharacter, quote, refusal } from './refusal.js'
+import { timelineOf } from './timeline.js'
 
-const hour = 3_600_000
 const longestZoneName = 64
 
 /** A wall-clock reading; month and day count from 1. */
@@ -15,63 +15,17 @@ export interface WallClock {
   second: number
 }
 
-// There are about 600 zones and a formatter holds tens of kilobytes.
-const formatters = new BoundedCache<Intl.DateTimeFormat>(128)
-
-function formatterOf(zone: string): Intl.DateTimeFormat {
-  return formatters.getOrMake(
-    zone,
-    () =>
-      new Intl.DateTimeFormat('en-US', {
-        timeZone: zone,
-        calendar: 'gregory',
-        numberingSystem: 'latn',
-        hourCycle: 'h23',
-        year: 'numeric',
-        month: 'numeric',
-        day: 'numeric',
-        hour: 'numeric',
-        minute: 'numeric',
-        second: 'numeric',
-      }),
-  )
-}
-
 /** What the clocks of `zone` show at `instant`. */
 export function wallClockAt(instant: number, zone: string): WallClock {
-  const shown: WallClock = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 }
-  for (const part of formatterOf(zone).formatToParts(instant)) {
-    if (part.type in shown) shown[part.type as keyof WallClock] = Number(part.value)
+  const shown = new Date(instant + timelineOf(zone).offsetAt(instant))
+  return {
+    year: shown.getUTCFullYear(),
+    month: shown.getUTCMonth() + 1,
+    day: shown.getUTCDate(),
+    hour: shown.getUTCHours(),
+    minute: shown.getUTCMinutes(),
+    second: shown.getUTCSeconds(),
   }
-  return shown
-}
-
-function wallClockAsUtc(clock: WallClock): number {
-  return Date.UTC(clock.year, clock.month - 1, clock.day, clock.hour, clock.minute, clock.second)
-}
-
-/** How far the clocks of `zone` are ahead of UTC at `instant`, in milliseconds. */
-export function offsetAt(instant: number, zone: string): number {
-  return wallClockAsUtc(wallClockAt(instant, zone)) - Math.floor(instant / 1000) * 1000
-}
-
-/**
- * The instant at which the clocks of `zone` show `local` (a wall-clock reading written as if it were UTC).
- * Shown twice: the first of both. Never shown, because clocks jump over it: the first instant after the jump.
- */
-export function instantOfLocal(local: number, zone: string): number {
-  // Offsets lie between -12 h and +14 h, so the instant is in this window, and one transition at most with it.
-  let before = local - 15 * hour
-  let after = local + 13 * hour
-  const candidates = [local - offsetAt(before, zone), local - offsetAt(after, zone)]
-  const shown = candidates.filter((instant) => instant + offsetAt(instant, zone) === local)
-  if (shown.length > 0) return Math.min(...shown)
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2)
-    if (middle + offsetAt(middle, zone) > local) after = middle
-    else before = middle
-  }
-  return after
 }
 
 // Names in common use that Intl takes but does not list, since it lists one name for each zone.
@@ -97,15 +51,20 @@ const aliases = [
   'Atlantic/Faroe',
 ]
 
+// Asking Intl takes a hundred times as long; there are many spellings, since case does not matter.
+const knownZones = new BoundedCache<boolean>(2000)
+
 function isKnownZone(zone: string): boolean {
-  // Newer engines take "+01:00" as a zone and older ones do not: a job must mean the same on every node.
-  if (!/^[A-Za-z]/.test(zone)) return false
-  try {
-    formatterOf(zone)
-    return true
-  } catch {
-    return false
-  }
+  return knownZones.getOrMake(zone, () => {
+    // Newer engines take "+01:00" as a zone and older ones do not: a job must mean the same on every node.
+    if (!/^[A-Za-z]/.test(zone)) return false
+    try {
+      timelineOf(zone)
+      return true
+    } catch {
+      return false
+    }
+  })
 }
 
 function suggestZone(zone: string): string | null {

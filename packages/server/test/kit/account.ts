@@ -1,8 +1,9 @@
+import type { JobDefinition } from '@carillon/contract'
 import { parseSchedule } from '../../src/time/schedule.js'
 import type { LedgerRow } from './rows.js'
 
 export interface Rule {
-  schedule: string
+  schedule: JobDefinition['schedule']
   timezone: string
   anchor: number
 }

@@ -11,7 +11,7 @@
 -- decided  A tick whose place is taken is decided at its instant, not before. It counts as overlap only when the run in
 --          its place was fired before this tick's time; where Carillon itself was late, the tick waits its turn.
 -- noted    Ticks that will not run, with the reason.
--- moved    The cursor, only where the tick was fired or decided.
+-- moved    The cursor, only where the tick was fired or decided. It ends with the last of `max_runs` runs.
 -- ended    A job whose schedule names no further tick.
 --
 -- Lock order: partitions, timers, queue, jobs; each by key. Index: primary keys; queue_slot for the conflict.
@@ -35,6 +35,10 @@
 -- @param skip_froms bigint[]
 -- @param skip_tos bigint[]
 -- @param skip_counts int[]
+-- @param max_runs int[]
+-- @param gap_jobs bigint[]
+-- @param gap_ats bigint[]
+-- @param gap_counts int[]
 WITH clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now
 ),
@@ -49,12 +53,12 @@ own AS MATERIALIZED (
 tick AS MATERIALIZED (
   SELECT *
   FROM unnest(:jobs, :job_partitions, :dues, :revs, :run_dues, :available_ats, :next_dues, :next_starts, :versions,
-              :routes, :places, :max_attempts, :catch_ups, :skip_froms, :skip_tos, :skip_counts)
+              :routes, :places, :max_attempts, :catch_ups, :skip_froms, :skip_tos, :skip_counts, :max_runs)
     AS t (job, partition, due, rev, run_due, available_at, next_due, next_start, version,
-          route, places, max_attempts, catch_up, skip_from, skip_to, skip_count)
+          route, places, max_attempts, catch_up, skip_from, skip_to, skip_count, max_runs)
 ),
 locked AS MATERIALIZED (
-  SELECT tick.*, timer.tenant, own.epoch
+  SELECT tick.*, timer.tenant, own.epoch, coalesce(timer.runs + 1 >= tick.max_runs, false) AS last_run
   FROM tick
   JOIN own ON own.partition = tick.partition
   JOIN carillon.timers timer
@@ -65,7 +69,7 @@ locked AS MATERIALIZED (
 fired AS (
   INSERT INTO carillon.queue (due, job, tenant, route, version, epoch, next_due, slot, places, max_attempts,
                               available_at, fired_at, catch_up, partition)
-  SELECT run_due, job, tenant, route, version, epoch, next_due,
+  SELECT run_due, job, tenant, route, version, epoch, CASE WHEN NOT last_run THEN next_due END,
          CASE WHEN places IS NOT NULL THEN 0 END, places, max_attempts, available_at, clock.now, catch_up, partition
   FROM locked CROSS JOIN clock
   WHERE run_due IS NOT NULL
@@ -99,11 +103,20 @@ noted AS (
          epoch, next_due, NULL, 1, catch_up, 'overlap', partition
   FROM decided
   WHERE decision = 'overlap'
+  UNION ALL
+  SELECT now, tenant, job, gap.at, 0, 0, 'skipped', true, 0, 0, version,
+         epoch, coalesce(skip_from, run_due, next_due), NULL, gap.count, false, 'dst_gap', partition
+  FROM decided
+  JOIN unnest(:gap_jobs, :gap_ats, :gap_counts) AS gap (job, at, count) USING (job)
+  WHERE decision IN ('fired', 'overlap', 'skipped')
 ),
 moved AS (
   UPDATE carillon.timers timer
-  SET due = d.next_due, start_at = d.next_start, accounted_through = coalesce(d.run_due, d.skip_to)
-  FROM decided d
+  SET due = CASE WHEN NOT ends THEN d.next_due END,
+      start_at = CASE WHEN NOT ends THEN d.next_start END,
+      accounted_through = coalesce(d.run_due, d.skip_to),
+      runs = timer.runs + (d.decision = 'fired')::int
+  FROM (SELECT *, last_run AND decision = 'fired' AS ends FROM decided) d
   WHERE timer.job = d.job AND timer.partition = d.partition AND d.decision IN ('fired', 'overlap', 'skipped')
   RETURNING timer.job, timer.due
 ),

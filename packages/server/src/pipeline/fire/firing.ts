@@ -6,6 +6,8 @@ import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import { jobIdOf } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
+import type { CalendarSet } from '../../time/schedule.js'
+import { namesCalendar, readCalendars } from '../calendars.js'
 import { type DueTimer, type PlannedTick, planTick } from './plan.js'
 
 const scanStatement = statement<
@@ -33,6 +35,10 @@ interface FireParams {
   skip_froms: (number | null)[]
   skip_tos: (number | null)[]
   skip_counts: (number | null)[]
+  max_runs: (number | null)[]
+  gap_jobs: number[]
+  gap_ats: number[]
+  gap_counts: number[]
 }
 
 /**
@@ -92,9 +98,13 @@ export class Firing {
     const partitions = this.options.owned().map(({ partition }) => partition)
     if (partitions.length === 0) return false
     const timers = await this.scan(partitions)
+    const calendars = await readCalendars(
+      this.options.database,
+      timers.flatMap(({ tenant, definition }) => (namesCalendar(definition) ? [tenant] : [])),
+    )
     const moved = new Set<number>()
     for (let at = 0; at < timers.length; ) {
-      const slice = this.planSlice(timers, at)
+      const slice = this.planSlice(timers, at, calendars)
       at = slice.end
       // Ownership may have gone meanwhile: each statement names what is held now.
       for (const job of await this.fire(this.options.owned(), slice.ticks)) moved.add(job)
@@ -109,13 +119,18 @@ export class Firing {
   }
 
   /** Plans from `from` on until a statement is full or the slice's time is over. */
-  private planSlice(timers: DueTimer[], from: number): { ticks: PlannedTick[]; end: number } {
+  private planSlice(
+    timers: DueTimer[],
+    from: number,
+    calendars: ReadonlyMap<number, CalendarSet>,
+  ): { ticks: PlannedTick[]; end: number } {
     const { clock } = this.options
     const begun = clock.monotonic()
     const ticks: PlannedTick[] = []
     let end = from
     while (end < timers.length && ticks.length < mostPerStatement && clock.monotonic() - begun < sliceMs) {
-      ticks.push(...this.plan(timers[end] as DueTimer))
+      const timer = timers[end] as DueTimer
+      ticks.push(...this.plan(timer, calendars.get(timer.tenant)))
       end += 1
     }
     return { ticks, end }
@@ -137,9 +152,9 @@ export class Firing {
   }
 
   /** A job whose rule cannot be evaluated must not stop the others. Its cursor stays, so nothing is lost. */
-  private plan(timer: DueTimer): PlannedTick[] {
+  private plan(timer: DueTimer, calendars: CalendarSet | undefined): PlannedTick[] {
     try {
-      return [planTick(timer, this.options.lateToleranceMs)]
+      return [planTick(timer, this.options.lateToleranceMs, calendars)]
     } catch (error) {
       this.tellUnreadable(timer, error)
       return []
@@ -262,6 +277,7 @@ function parametersOf(
   partitions: { partition: number; epoch: number }[],
   ticks: PlannedTick[],
 ): FireParams {
+  const gaps = ticks.flatMap(({ timer, gaps }) => gaps.map((gap) => ({ job: timer.job, ...gap })))
   return {
     owner,
     partitions: partitions.map(({ partition }) => partition),
@@ -282,6 +298,10 @@ function parametersOf(
     skip_froms: ticks.map((tick) => tick.skip?.from ?? null),
     skip_tos: ticks.map((tick) => tick.skip?.to ?? null),
     skip_counts: ticks.map((tick) => tick.skip?.count ?? null),
+    max_runs: ticks.map(({ timer }) => timer.definition.max_runs ?? null),
+    gap_jobs: gaps.map(({ job }) => job),
+    gap_ats: gaps.map(({ at }) => at),
+    gap_counts: gaps.map(({ count }) => count),
   }
 }
 

@@ -1,14 +1,19 @@
 import { type JobDefinition, limits } from '@carillon/contract'
 import { decideTick } from '../../time/missed.js'
-import { parseSchedule } from '../../time/schedule.js'
+import { type CalendarSet, parseSchedule, type Schedule } from '../../time/schedule.js'
+import { jobIdOf } from '../../platform/ids.js'
+import { spreadMs } from '../spread.js'
 
 /** A timer as scan-due.sql answers it. */
 export interface DueTimer {
   job: number
   partition: number
+  tenant: number
   due: number
   start_at: number
   rev: number
+  /** Every tick up to here is in queue or ledger. */
+  accounted_through: number
   uuid: string
   version: number
   route: number
@@ -27,13 +32,15 @@ export interface PlannedTick {
   nextDue: number | null
   nextStart: number | null
   skip: { from: number; to: number; count: number } | null
+  /** Wall times that the rule names and the clocks jumped over, by the instant of the jump: no runs, but on record. */
+  gaps: { at: number; count: number }[]
 }
 
 /** What to do with a due timer. Pure: ticks are computed here, in Node only, from the rule at every firing. */
-export function planTick(timer: DueTimer, lateToleranceMs: number): PlannedTick {
+export function planTick(timer: DueTimer, lateToleranceMs: number, calendars: CalendarSet = {}): PlannedTick {
   const { definition } = timer
   checkNumbers(definition)
-  const schedule = parseSchedule(definition)
+  const schedule = parseSchedule({ ...definition, calendars })
   const decision = decideTick({
     schedule,
     due: timer.due,
@@ -54,9 +61,18 @@ export function planTick(timer: DueTimer, lateToleranceMs: number): PlannedTick 
     availableAt: runDue === timer.due ? timer.start_at : (runDue ?? timer.due),
     catchUp: decision.fire?.catchUp ?? false,
     nextDue: decision.next,
-    nextStart: decision.next,
+    nextStart: decision.next === null ? null : decision.next + spreadMs(jobIdOf(timer.uuid), definition),
     skip: decision.skip,
+    gaps: jumpedOver(schedule, timer.accounted_through, runDue ?? decision.skip?.to ?? timer.due),
   }
+}
+
+function jumpedOver(schedule: Schedule, after: number, through: number): { at: number; count: number }[] {
+  const counts = new Map<number, number>()
+  for (const { at, reason } of schedule.dropped(after, through)) {
+    if (reason === 'dst_gap') counts.set(at, (counts.get(at) ?? 0) + 1)
+  }
+  return [...counts].map(([at, count]) => ({ at, count }))
 }
 
 /** A damaged number must stop the plan: it would turn into "no further tick" or "all too late" without a word. */

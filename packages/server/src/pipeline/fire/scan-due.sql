@@ -8,14 +8,14 @@
 -- @param ahead_ms bigint
 -- @param most_per_partition int
 -- @param most int
-SELECT t.job, t.partition, t.due, t.start_at, t.rev,
+SELECT t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, t.accounted_through,
        j.id AS uuid, j.version, j.route, j.definition - 'payload' - 'target' AS definition,
        carillon.now_ms() AS now
 FROM (
   SELECT due_here.*
   FROM unnest(:partitions, :passed) AS mine (partition, passed)
   CROSS JOIN LATERAL (
-    SELECT job, partition, due, start_at, rev
+    SELECT job, partition, tenant, due, start_at, rev, accounted_through
     FROM carillon.timers
     WHERE partition = mine.partition AND start_at <= carillon.now_ms() + :ahead_ms
     ORDER BY start_at

@@ -4,7 +4,7 @@
 -- held     Runs still leased to this worker with this token. At most once comes from here: a closed or re-leased run
 --          matches no more. FOR UPDATE waits for a rescuer; the token is checked again after the wait.
 -- again    A retry: the next attempt waits for its time and gives its overlap place back, so that it never holds up the
---          next tick. Not where cancelling was asked for.
+--          next tick. Not where cancelling was asked for; and nobody wants a dead letter of that.
 -- A result whose lease is gone is not in the answer: note-stale.sql says what it was.
 -- Lock order: queue by key. Index: queue and dead_letters primary keys. The ledger is only appended to: reading it here
 -- would lock every one of its partitions.
@@ -36,7 +36,7 @@ result AS MATERIALIZED (
 held AS MATERIALIZED (
   SELECT q.due, q.job, q.origin, q.seq, q.partition, q.token, q.tenant, q.route, q.version, q.epoch, q.next_due,
          q.places, q.attempt, q.max_attempts, q.round, q.available_at, q.fired_at, q.leased_at, q.catch_up,
-         r.outcome, r.started_at, r.finished_at, r.reason, r.error, r.result::jsonb AS result, r.retry_at,
+         CASE WHEN q.cancel_requested AND r.outcome = 'dead' THEN 'failed' ELSE r.outcome END AS outcome, r.started_at, r.finished_at, r.reason, r.error, r.result::jsonb AS result, r.retry_at,
          r.retry_at IS NULL OR q.cancel_requested AS final
   FROM carillon.queue q
   JOIN result r ON q.due = r.due AND q.job = r.job AND q.origin = r.origin AND q.seq = r.seq

@@ -1,6 +1,7 @@
 import { CarillonError, type JobDefinition, type JobInput } from '@carillon/contract'
-import { checkFrequency, parseSchedule } from '../../time/schedule.js'
+import { type CalendarSet, checkFrequency, parseSchedule } from '../../time/schedule.js'
 import { checkTemplate } from '../../time/template.js'
+import { spreadMs } from '../spread.js'
 
 /** A definition with its first tick: all that is needed to store a job. */
 export interface NewJob {
@@ -15,16 +16,24 @@ export interface NewJob {
 const defaultTemplate = '{{job_id}}:{{scheduled_at_unix}}'
 const defaultGraceMs = 3_600_000
 
+export interface Registration {
+  jobId: string
+  now: number
+  minIntervalMs: number
+  calendars: CalendarSet
+}
+
 /** Fills in the defaults, checks what the schema cannot say, and finds the first tick after `now`. */
-export function defineJob(input: JobInput, now: number, minIntervalMs: number): NewJob {
+export function defineJob(input: JobInput, registration: Registration): NewJob {
+  const { jobId, now, minIntervalMs, calendars } = registration
   const definition = withDefaults(input, now)
   checkTemplate(definition.idempotency_key_template)
-  const schedule = parseSchedule(definition)
+  const schedule = parseSchedule({ ...definition, calendars })
   if (schedule.kind === 'once') return oneOff(definition, schedule.next(Number.NEGATIVE_INFINITY), now)
   const due = schedule.next(now)
   if (due === null) throw new CarillonError('schedule_never_fires', { errors: [neverFires] })
   checkFrequency(schedule, now, minIntervalMs)
-  return { definition, oneOff: false, from: now, due, startAt: due }
+  return { definition, oneOff: false, from: now, due, startAt: due + spreadMs(jobId, definition) }
 }
 
 const neverFires = { pointer: '/schedule', message: 'names no instant after now' }
@@ -34,6 +43,15 @@ function withDefaults(input: JobInput, now: number): JobDefinition {
     name: input.name,
     schedule: input.schedule,
     timezone: input.timezone ?? 'UTC',
+    dst_gap: input.dst_gap ?? 'run_after',
+    dst_overlap: input.dst_overlap ?? 'first',
+    exclude: input.exclude ?? [],
+    on_excluded: input.on_excluded ?? 'exclude',
+    starts_at: input.starts_at ?? null,
+    ends_at: input.ends_at ?? null,
+    max_runs: input.max_runs ?? null,
+    jitter_seconds: input.jitter_seconds ?? 0,
+    fire_window_seconds: input.fire_window_seconds ?? 0,
     anchor: now,
     target: input.target ?? { type: 'task', task: input.name },
     payload: input.payload ?? null,

@@ -5,6 +5,7 @@ import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
 import { jobIdOf, newUuid, uuidOf } from '../../platform/ids.js'
 import { partitionOf } from '../../platform/partition.js'
+import { namesCalendar, readCalendars } from '../calendars.js'
 import { defineJob } from './definition.js'
 import { type OwedTicks, owedTicks } from './owed.js'
 import { Routes } from './routes.js'
@@ -78,9 +79,15 @@ export class Registry {
 
   async create(tenant: number, input: JobInput): Promise<Job> {
     const { database, databaseClock, minIntervalMs, checkTarget, onChanged } = this.options
-    const job = defineJob(input, databaseClock.atLeast(), minIntervalMs)
-    checkTarget(job.definition.target)
     const uuid = newUuid()
+    const calendars = namesCalendar(input) ? (await readCalendars(database, [tenant])).get(tenant) : undefined
+    const job = defineJob(input, {
+      jobId: jobIdOf(uuid),
+      now: databaseClock.atLeast(),
+      minIntervalMs,
+      calendars: calendars ?? {},
+    })
+    checkTarget(job.definition.target)
     const [made] = await database.run(createStatement, {
       uuids: [uuid],
       tenants: [tenant],
