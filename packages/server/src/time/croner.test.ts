@@ -31,7 +31,7 @@ const field = (min: number, max: number) =>
 const monthDays = fc.oneof(
   { weight: 4, arbitrary: fc.constant('*') },
   { weight: 2, arbitrary: list(1, 28) },
-  { weight: 1, arbitrary: fc.constantFrom('L', 'LW', '15W', '1W', '31W', '31') },
+  { weight: 1, arbitrary: fc.constantFrom('L', 'LW', '15W', '1W', '28W', '28') },
 )
 const weekdays = fc.oneof(
   { weight: 4, arbitrary: fc.constant('*') },

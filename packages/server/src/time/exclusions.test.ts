@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { iso, refusalOf, scheduleOf, ticksAfter } from '../../test/kit/ticks.js'
-import type { ScheduleSource } from './schedule.js'
+import { parseSchedule, type ScheduleSource } from './schedule.js'
 
 const calendars = {
   holidays: { dates: ['2026-12-25', '2026-12-26', '2027-01-01'] },
@@ -274,5 +274,18 @@ describe('refusals of exclusions', () => {
       message: expect.stringMatching(message) as string,
       hint: expect.stringMatching(hint) as string,
     })
+  })
+})
+
+describe('an instant given by its reading on the wall', () => {
+  it('keeps that reading when it moves to another day, although the clocks jumped over it', () => {
+    const schedule = parseSchedule({
+      schedule: { at: '2026-03-29T02:30' },
+      timezone: 'Europe/Madrid',
+      anchor: 0,
+      exclude: ['2026-03-29'],
+      on_excluded: 'next_business_day',
+    })
+    expect(schedule.next(0)).toBe(Date.parse('2026-03-30T02:30:00+02:00'))
   })
 })

@@ -64,12 +64,12 @@ export function onceRule(text: string, pointer: string, { timeline, policy }: Pl
   return {
     kind: 'once',
     pointer,
-    key: `at ${instants.join()} ${skipped ?? ''}`,
+    key: `at ${instants.join()} ${'wall' in moment ? moment.wall : ''}`,
     anchored: false,
     ...(skipped === null
       ? {}
       : { silence: `The clocks jump over ${quote(text)}, and \`dst_gap\` is 'skip'.` }),
-    ticks: () => new OnceTicks(instants, skipped, timeline),
+    ticks: () => new OnceTicks(instants, 'wall' in moment ? moment.wall : null, timeline),
   }
 }
 

@@ -57,13 +57,13 @@ export class IntervalTicks implements RuleTicks {
 /** A single tick; two where the clocks show its time twice and both count; none where they jump over it. */
 export class OnceTicks implements RuleTicks {
   readonly #ticks: readonly number[]
-  readonly #skipped: number | null
+  readonly #named: number | null
   readonly #timeline: Timeline
 
-  /** `ticks` ascend; `skipped` is a reading that is never shown. */
-  constructor(ticks: readonly number[], skipped: number | null, timeline: Timeline) {
+  /** `ticks` ascend; `named` is the reading on the wall that was asked for, where it was not an instant. */
+  constructor(ticks: readonly number[], named: number | null, timeline: Timeline) {
     this.#ticks = ticks
-    this.#skipped = skipped
+    this.#named = named
     this.#timeline = timeline
   }
 
@@ -80,13 +80,14 @@ export class OnceTicks implements RuleTicks {
   }
 
   dropped(from: number, to: number): DroppedTick[] {
-    const wall = this.#skipped
+    // Named and without a tick: it is never shown, and nothing runs in its stead.
+    const wall = this.#ticks.length === 0 ? this.#named : null
     const at = wall === null ? null : readingsOf(this.#timeline, wall).gapEnd
     return wall === null || at === null || at <= from || at > to ? [] : [{ at, wall, reason: 'dst_gap' }]
   }
 
   nominal(tick: number): number[] {
-    return [tick + this.#timeline.offsetAt(tick)]
+    return [this.#named ?? tick + this.#timeline.offsetAt(tick)]
   }
 
   timesOn(day: number, offset: number): TimesOfDay | null {
