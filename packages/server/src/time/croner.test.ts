@@ -1,7 +1,8 @@
+import { CarillonError } from '@carillon/contract'
 import { Cron } from 'croner'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseSchedule } from './schedule.js'
+import { parseSchedule, type Schedule } from './schedule.js'
 import { timelineOf } from './timeline.js'
 
 const day = 86_400_000
@@ -43,13 +44,24 @@ const rules = fc
   .tuple(field(0, 59), field(0, 59), field(0, 23), monthDays, months, weekdays)
   .map((fields) => fields.join(' '))
 
+/** The schedule, or null for the few drawn rules that never fire. */
+function scheduleOf(rule: string, timezone: string): Schedule | null {
+  try {
+    return parseSchedule({ schedule: rule, timezone, anchor: 0 })
+  } catch (error) {
+    if (error instanceof CarillonError && error.code === 'schedule_never_fires') return null
+    throw error
+  }
+}
+
 describe('croner, a second oracle', () => {
   it('names the same ticks wherever the clocks run steadily', () => {
     let compared = 0
     const instants = fc.integer({ min: Date.UTC(1971, 0, 1), max: Date.UTC(2090, 0, 1) })
     fc.assert(
       fc.property(rules, fc.constantFrom(...zones), instants, (rule, timezone, after) => {
-        const schedule = parseSchedule({ schedule: rule, timezone, anchor: 0 })
+        const schedule = scheduleOf(rule, timezone)
+        if (schedule === null) return
         const croner = new Cron(rule, { timezone, mode: '5-or-6-parts', paused: true })
         const timeline = timelineOf(timezone)
         let at = after

@@ -25,13 +25,17 @@ export class UnitWalls {
   readonly #plan: UnitPlan
   readonly #countsByPhase = new Map<number, number>()
 
+  /** Whether its interval ever meets a unit that may be used. */
+  readonly #meets: boolean
+
   constructor(plan: UnitPlan) {
     this.#plan = plan
+    this.#meets = plan.offsets.length > 0 && meets(plan)
   }
 
   nextWall(after: number): number | null {
     const { unit, interval, days, units, offsets } = this.#plan
-    if (offsets.length === 0) return null
+    if (!this.#meets) return null
     const from = Math.floor(after / 1000) + 1
     let begin = Math.floor(from / unit) * unit
     for (let step = 0; step < mostAttempts; step++) {
@@ -59,7 +63,7 @@ export class UnitWalls {
 
   prevWall(atOrBefore: number): number | null {
     const { unit, interval, days, units, offsets, firstUnit } = this.#plan
-    if (offsets.length === 0) return null
+    if (!this.#meets) return null
     const to = Math.floor(atOrBefore / 1000)
     let begin = Math.floor(to / unit) * unit
     for (let step = 0; step < mostAttempts && begin >= firstUnit * unit; step++) {
@@ -154,4 +158,19 @@ export class UnitWalls {
       if (units.from(time) === time) yield begin
     }
   }
+}
+
+/** From day to day the interval falls on units that differ by what it has in common with the length of a day. */
+function meets({ unit, firstUnit, interval, units }: UnitPlan): boolean {
+  if (interval === 1) return true
+  const common = commonDivisor(interval, daySeconds / unit)
+  for (const time of units) {
+    effort.steps++
+    if ((time / unit - firstUnit) % common === 0) return true
+  }
+  return false
+}
+
+function commonDivisor(left: number, right: number): number {
+  return right === 0 ? left : commonDivisor(right, left % right)
 }

@@ -325,7 +325,7 @@ describe('next, previous and count of a recurrence', () => {
           expect(walked.countWalls(from, to)).toBe(found.length)
         },
       ),
-      { numRuns: 600 },
+      { numRuns: 250, interruptAfterTimeLimit: 20_000 },
     )
   })
 

@@ -80,10 +80,10 @@ export class OnceTicks implements RuleTicks {
   }
 
   dropped(from: number, to: number): DroppedTick[] {
-    // Named and without a tick: it is never shown, and nothing runs in its stead.
-    const wall = this.#ticks.length === 0 ? this.#named : null
-    const at = wall === null ? null : readingsOf(this.#timeline, wall).gapEnd
-    return wall === null || at === null || at <= from || at > to ? [] : [{ at, wall, reason: 'dst_gap' }]
+    const wall = this.#named
+    if (wall === null || this.#ticks.length > 0) return []
+    const at = readingsOf(this.#timeline, wall).gapEnd
+    return at === null || at <= from || at > to ? [] : [{ at, wall, reason: 'dst_gap' }]
   }
 
   nominal(tick: number): number[] {

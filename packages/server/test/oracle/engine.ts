@@ -59,3 +59,6 @@ export const sample = (numRuns: number): { seed: number; numRuns: number } => ({
   seed,
   numRuns: Math.ceil(numRuns * effort),
 })
+
+/** A larger sample takes longer. */
+export const patience = 120_000 * Math.max(1, effort)

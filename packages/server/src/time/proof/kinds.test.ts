@@ -9,7 +9,7 @@ import {
   scenes,
 } from '../../../test/oracle/arbitraries.js'
 import { cronMatcher } from '../../../test/oracle/cron-matcher.mjs'
-import { expectAgreement, sample } from '../../../test/oracle/engine.js'
+import { expectAgreement, patience, sample } from '../../../test/oracle/engine.js'
 import type { OracleRule, OracleSource } from '../../../test/oracle/oracle.mjs'
 import { recurrences } from '../../../test/oracle/recurrences.js'
 import { DAY, HOUR, MINUTE, readWall, SECOND } from '../../../test/oracle/wall-clock.mjs'
@@ -66,73 +66,101 @@ function holds(
 }
 
 describe('the other kinds, against the oracle', () => {
-  it('intervals count elapsed time, whatever the clocks do', () => {
-    holds((scene) => intervals(scene).map((schedule) => ({ schedule })), 50)
-  }, 60_000)
+  it(
+    'intervals count elapsed time, whatever the clocks do',
+    () => {
+      holds((scene) => intervals(scene).map((schedule) => ({ schedule })), 50)
+    },
+    patience,
+  )
 
-  it('a local time without an offset follows the policies as a fixed time does', () => {
-    holds((scene) => instants(scene).map((schedule) => ({ schedule })), 50)
-  }, 60_000)
+  it(
+    'a local time without an offset follows the policies as a fixed time does',
+    () => {
+      holds((scene) => instants(scene).map((schedule) => ({ schedule })), 50)
+    },
+    patience,
+  )
 
-  it('recurrence rules follow the wall and the policies', () => {
-    holds((scene) => recurrences(scene).map((schedule) => ({ schedule })), 50)
-  }, 60_000)
+  it(
+    'recurrence rules follow the wall and the policies',
+    () => {
+      holds((scene) => recurrences(scene).map((schedule) => ({ schedule })), 50)
+    },
+    patience,
+  )
 
-  it('a union has the ticks of its rules, coinciding ones once', () => {
-    holds(
-      (scene) =>
-        fc.array(anyRule(scene), { minLength: 1, maxLength: 4 }).map((rules) => {
-          // The same rule twice is the plainest way for ticks to coincide.
-          return { schedule: rules.length > 2 ? [...rules, ...rules.slice(0, 1)] : rules }
-        }),
-      60,
-    )
-  }, 60_000)
-
-  it('excluded dates take away exactly the ticks on those dates of the zone', () => {
-    holds((scene) => {
-      const day = fc.integer({ min: -3, max: 3 }).map((by) => readWall(scene.zone, scene.at) + by * DAY)
-      const entry = fc.oneof(
-        day.map(date),
-        fc
-          .tuple(day, fc.nat({ max: 2 }))
-          .map(([first, days]) => `${date(first)}/${date(first + days * DAY)}`),
+  it(
+    'a union has the ticks of its rules, coinciding ones once',
+    () => {
+      holds(
+        (scene) =>
+          fc.array(anyRule(scene), { minLength: 1, maxLength: 4 }).map((rules) => {
+            // The same rule twice is the plainest way for ticks to coincide.
+            return { schedule: rules.length > 2 ? [...rules, ...rules.slice(0, 1)] : rules }
+          }),
+        60,
       )
-      const exclude = fc.array(entry, { minLength: 1, maxLength: 3 })
-      return fc.record({ schedule: anyRule(scene), exclude })
-    }, 60)
-  }, 60_000)
+    },
+    patience,
+  )
 
-  it('excluded ticks move to the business day before or after, at the time the rule names', () => {
-    holds((scene) => {
-      const day = fc.integer({ min: -3, max: 3 }).map((by) => readWall(scene.zone, scene.at) + by * DAY)
-      const entry = fc
-        .tuple(day, fc.nat({ max: 2 }))
-        .map(([first, days]) => `${date(first)}/${date(first + days * DAY)}`)
-      return fc.record({
-        schedule: cronRules(scene.near).filter((rule) => !everyHour(rule)),
-        exclude: fc.array(entry, { minLength: 1, maxLength: 2 }),
-        on_excluded: fc.constantFrom('next_business_day' as const, 'previous_business_day' as const),
-      })
-    }, 12)
-  }, 60_000)
-
-  it('bounds let through what is at or after starts_at and before ends_at', () => {
-    holds((scene) => {
-      const bounds = fc
-        .uniqueArray(fc.integer({ min: -600, max: 600 }), { minLength: 2, maxLength: 2 })
-        .map(([one = 0, other = 0]) =>
-          [Math.min(one, other), Math.max(one, other)].map((minutes) =>
-            new Date(Math.floor(scene.at / MINUTE + minutes) * MINUTE).toISOString(),
-          ),
+  it(
+    'excluded dates take away exactly the ticks on those dates of the zone',
+    () => {
+      holds((scene) => {
+        const day = fc.integer({ min: -3, max: 3 }).map((by) => readWall(scene.zone, scene.at) + by * DAY)
+        const entry = fc.oneof(
+          day.map(date),
+          fc
+            .tuple(day, fc.nat({ max: 2 }))
+            .map(([first, days]) => `${date(first)}/${date(first + days * DAY)}`),
         )
-      return fc
-        .tuple(anyRule(scene), bounds, fc.constantFrom('starts', 'ends', 'both'))
-        .map(([schedule, [starts_at = '', ends_at = ''], which]) => ({
-          schedule,
-          ...(which === 'ends' ? {} : { starts_at }),
-          ...(which === 'starts' ? {} : { ends_at }),
-        }))
-    }, 60)
-  }, 60_000)
+        const exclude = fc.array(entry, { minLength: 1, maxLength: 3 })
+        return fc.record({ schedule: anyRule(scene), exclude })
+      }, 60)
+    },
+    patience,
+  )
+
+  it(
+    'excluded ticks move to the business day before or after, at the time the rule names',
+    () => {
+      holds((scene) => {
+        const day = fc.integer({ min: -3, max: 3 }).map((by) => readWall(scene.zone, scene.at) + by * DAY)
+        const entry = fc
+          .tuple(day, fc.nat({ max: 2 }))
+          .map(([first, days]) => `${date(first)}/${date(first + days * DAY)}`)
+        return fc.record({
+          schedule: cronRules(scene.near).filter((rule) => !everyHour(rule)),
+          exclude: fc.array(entry, { minLength: 1, maxLength: 2 }),
+          on_excluded: fc.constantFrom('next_business_day' as const, 'previous_business_day' as const),
+        })
+      }, 12)
+    },
+    patience,
+  )
+
+  it(
+    'bounds let through what is at or after starts_at and before ends_at',
+    () => {
+      holds((scene) => {
+        const bounds = fc
+          .uniqueArray(fc.integer({ min: -600, max: 600 }), { minLength: 2, maxLength: 2 })
+          .map(([one = 0, other = 0]) =>
+            [Math.min(one, other), Math.max(one, other)].map((minutes) =>
+              new Date(Math.floor(scene.at / MINUTE + minutes) * MINUTE).toISOString(),
+            ),
+          )
+        return fc
+          .tuple(anyRule(scene), bounds, fc.constantFrom('starts', 'ends', 'both'))
+          .map(([schedule, [starts_at = '', ends_at = ''], which]) => ({
+            schedule,
+            ...(which === 'ends' ? {} : { starts_at }),
+            ...(which === 'starts' ? {} : { ends_at }),
+          }))
+      }, 60)
+    },
+    patience,
+  )
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { casesAround, cronRules, policies, scenes } from '../../../test/oracle/arbitraries.js'
 import { disagreement, text } from '../../../test/oracle/compare.mjs'
-import { engineOf, sample, seed } from '../../../test/oracle/engine.js'
+import { engineOf, patience, sample, seed } from '../../../test/oracle/engine.js'
 import { type OracleRule, oracleTicks } from '../../../test/oracle/oracle.mjs'
 import {
   askPython,
@@ -70,7 +70,7 @@ describe('the second oracle, over the zone data of Python', () => {
         expectEngine(rule, question, ticks)
       })
     },
-    120_000,
+    patience,
   )
 
   it.skipIf((missing && mayBeMissing) || withoutRecurrences)(
@@ -86,6 +86,6 @@ describe('the second oracle, over the zone data of Python', () => {
         expectEngine({ rrule: question.rrule, dtstart: question.dtstart }, question, ticks)
       })
     },
-    120_000,
+    patience,
   )
 })
