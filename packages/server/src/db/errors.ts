@@ -52,3 +52,8 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   if (codeOf(error) !== '23505') return false
   return constraint === undefined || (error as { constraint?: string }).constraint === constraint
 }
+
+/** SQLSTATE classes 22 and 23: a value or a constraint. Such a statement fails again, however often it is sent. */
+export function isAboutARow(error: unknown): boolean {
+  return /^2[23]/.test(codeOf(error) ?? '')
+}

@@ -110,3 +110,13 @@ test('several rules are one schedule, and bounds end it', async () => {
   }
   expect((await node.registry.get(1, job.job_id)).state).toBe('ended')
 })
+
+test('a tenant may have a smallest interval of its own', async () => {
+  const node = await house().node({ minIntervalMs: 60_000 })
+  await expect(node.register({ schedule: '@every 30s' })).rejects.toMatchObject({
+    code: 'schedule_too_frequent',
+  })
+  await house().query('UPDATE carillon.tenants SET min_interval_seconds = 10 WHERE tenant = 1')
+  await expect(node.register({ schedule: '@every 30s' })).resolves.toMatchObject({ state: 'active' })
+  await house().query('UPDATE carillon.tenants SET min_interval_seconds = NULL WHERE tenant = 1')
+})

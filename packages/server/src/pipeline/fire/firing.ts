@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
-import { codeOf } from '../../db/errors.js'
+import { isAboutARow } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
@@ -265,11 +265,6 @@ function beyondThisPage(
         : [[partition, (passed.get(partition) ?? 0) + page.waiting] as const],
     ),
   )
-}
-
-/** SQLSTATE classes 22 and 23: a value or a constraint. Such a statement fails again, however often it is sent. */
-function isAboutARow(error: unknown): boolean {
-  return /^2[23]/.test(codeOf(error) ?? '')
 }
 
 function parametersOf(

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { codeOf } from '../../db/errors.js'
+import { isAboutARow } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type Clock, pause } from '../../platform/clock.js'
@@ -154,11 +154,6 @@ export class Closer {
     await this.write(batch.slice(0, middle))
     await this.write(batch.slice(middle))
   }
-}
-
-/** SQLSTATE classes 22 and 23: a value or a constraint. Such a statement fails again, however often it is sent. */
-function isAboutARow(error: unknown): boolean {
-  return /^2[23]/.test(codeOf(error) ?? '')
 }
 
 function bared(entry: Waiting, error: unknown): Waiting {

@@ -39,6 +39,9 @@ interface JobRow {
   served: boolean
 }
 
+const tenantSettingsStatement = statement<{ tenant: number }, { min_interval_seconds: number | null }>(
+  new URL('./tenant-settings.sql', import.meta.url),
+)
 const createStatement = statement<CreateParams, { uuid: string }>(
   new URL('./create-jobs.sql', import.meta.url),
 )
@@ -78,13 +81,13 @@ export class Registry {
   }
 
   async create(tenant: number, input: JobInput): Promise<Job> {
-    const { database, databaseClock, minIntervalMs, checkTarget, onChanged } = this.options
+    const { database, databaseClock, checkTarget, onChanged } = this.options
     const uuid = newUuid()
     const calendars = namesCalendar(input) ? (await readCalendars(database, [tenant])).get(tenant) : undefined
     const job = defineJob(input, {
       jobId: jobIdOf(uuid),
       now: databaseClock.atLeast(),
-      minIntervalMs,
+      minIntervalMs: await this.minIntervalMs(tenant),
       calendars: calendars ?? {},
     })
     checkTarget(job.definition.target)
@@ -149,6 +152,13 @@ export class Registry {
     const [row] = await this.options.database.run(findStatement, { tenant, uuid: requireUuid(jobId) })
     if (row === undefined) throw notFound(jobId)
     return row.job
+  }
+
+  /** A tenant's own limit, or the server's. */
+  private async minIntervalMs(tenant: number): Promise<number> {
+    const [settings] = await this.options.database.run(tenantSettingsStatement, { tenant })
+    const own = settings?.min_interval_seconds ?? null
+    return own === null ? this.options.minIntervalMs : own * 1000
   }
 
   private async view(tenant: number, uuid: string): Promise<Job> {
