@@ -42,7 +42,7 @@ export type MissedWindow = (typeof missedWindows)[number]
 export const retryBackoffs = ['fixed', 'linear', 'exponential'] as const
 export type RetryBackoff = (typeof retryBackoffs)[number]
 
-/** One rule in words; a string says the same in short: cron, "@every 5m", an instant, "RRULE:…". */
+/** One rule in words; a string says the same in short: cron, "@every 5m", an instant. */
 export type ScheduleRule =
   | string
   | { cron: string; day_match?: 'or' | 'and' }

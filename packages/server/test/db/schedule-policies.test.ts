@@ -120,3 +120,17 @@ test('a tenant may have a smallest interval of its own', async () => {
   await expect(node.register({ schedule: '@every 30s' })).resolves.toMatchObject({ state: 'active' })
   await house().query('UPDATE carillon.tenants SET min_interval_seconds = NULL WHERE tenant = 1')
 })
+
+test('a wall time that is jumped over onto another tick of the job is that tick', async () => {
+  const node = await house().node()
+  const job = await node.register({
+    schedule: '0 2,3 * * *',
+    timezone: 'Europe/Madrid',
+    dst_gap: 'skip',
+    starts_at: '2028-03-26T00:00:00Z',
+    max_runs: 1,
+  })
+  await reach(node, '2028-03-26T01:00:00Z')
+  await runDue(node)
+  expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+})

@@ -21,7 +21,7 @@ export async function faultsOf(house: House, job: SimulatedJob, end: number): Pr
     ...inFlight.filter((due) => due <= end).map((due) => `${due} is still in the queue`),
     ...deadLetters(rows, new Set(letters.map(({ due }) => due))),
   ]
-  return faults.map((fault) => `job ${job.key} (${job.rule.schedule}): ${fault}`)
+  return faults.map((fault) => `job ${job.key} (${JSON.stringify(job.rule.schedule)}): ${fault}`)
 }
 
 function finalOf(rows: readonly LedgerRow[], due: number): LedgerRow | undefined {

@@ -70,7 +70,8 @@ export function planTick(timer: DueTimer, lateToleranceMs: number, calendars: Ca
 function jumpedOver(schedule: Schedule, after: number, through: number): { at: number; count: number }[] {
   const counts = new Map<number, number>()
   for (const { at, reason } of schedule.dropped(after, through)) {
-    if (reason === 'dst_gap') counts.set(at, (counts.get(at) ?? 0) + 1)
+    // Ticks that coincide are one: where another falls on the very jump, that one has its own record.
+    if (reason === 'dst_gap' && schedule.prev(at) !== at) counts.set(at, (counts.get(at) ?? 0) + 1)
   }
   return [...counts].map(([at, count]) => ({ at, count }))
 }
