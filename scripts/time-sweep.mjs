@@ -34,10 +34,23 @@ async function main() {
     process.exit(2)
   }
   const zones = values.zones?.split(',') ?? Intl.supportedValuesOf('timeZone')
+  const unknown = zones.find((zone) => !isZone(zone))
+  if (unknown !== undefined) {
+    console.error(`This Node knows no zone "${unknown}". --zones takes IANA names with commas between them.`)
+    process.exit(2)
+  }
   const workers = Math.min(zones.length, Number(values.workers ?? availableParallelism()))
   const result = await sweep(zones, workers)
   console.log(values.json ? JSON.stringify(result) : summary(result))
   process.exit(result.mismatch_count === 0 ? 0 : 1)
+}
+
+function isZone(zone) {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en-US', { timeZone: zone }))
+  } catch {
+    return false
+  }
 }
 
 async function sweep(zones, workers) {
