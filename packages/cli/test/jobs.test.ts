@@ -226,8 +226,8 @@ describe('jobs get', () => {
       speak(['jobs', 'list', '--all', '--json']),
       speak(['jobs', 'create', name, ...every]),
       speak(['jobs', 'get', `${name}!`]),
-      speak(['jobs', 'delete', name, '--yes']),
     ])
+    shown.push(await speak(['jobs', 'delete', name, '--yes']))
     for (const { stdout, stderr } of shown) {
       expect(stdout + stderr).toContain('evil\\u001b[31m\\u009b')
       expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n]|\u202e/u)
