@@ -1,7 +1,11 @@
 // npm run bench -- NAME [--json] [--n N]
 import { parseArgs } from 'node:util'
 
-const workloads = { 'first-tick': () => import('./first-tick.mjs'), time: () => import('./time.mjs') }
+const workloads = {
+  'first-tick': () => import('./first-tick.mjs'),
+  time: () => import('./time.mjs'),
+  wheel: () => import('./wheel.mjs'),
+}
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { json: { type: 'boolean', default: false }, n: { type: 'string' } },

@@ -6,24 +6,40 @@ export interface MissedPolicy {
   graceMs: number | null
 }
 
-export interface TickDecision {
-  /** The tick to fire now, or null if none of the missed ones is run. */
-  fire: { due: number; catchUp: boolean } | null
-  /** Missed ticks that are not run, as one range (inclusive ends, exact count), or null. */
-  skip: { from: number; to: number; count: number; reason: 'missed' } | null
+/** Ticks from one to another, both included. */
+export interface TickRange {
+  from: number
+  to: number
+  count: number
+}
+
+/** What becomes of all ticks up to now, once it is found that some were missed. */
+export interface GapDecision {
+  /** Missed ticks that are not run. */
+  skip: TickRange | null
+  /** Missed ticks that are run after all, oldest first, at the pace of catching up. Always the latest ones. */
+  replay: TickRange | null
   /** The tick after all that this decision accounts for, or null when the schedule ends. */
   next: number | null
 }
 
-export interface TickInput {
+export interface TickDecision extends GapDecision {
+  /** The tick to fire now, in its own time or a little late; null if none. */
+  fire: number | null
+}
+
+export interface GapInput {
   schedule: Schedule
-  /** The cursor: the first tick that is not accounted for. */
+  /** The cursor: the first tick that is not accounted for. Not after `now`. */
   due: number
+  now: number
+  policy: MissedPolicy
+}
+
+export interface TickInput extends GapInput {
   /** When it should start: `due` and its jitter. */
   startAt: number
-  now: number
   lateToleranceMs: number
-  policy: MissedPolicy
 }
 
 const defaultRunAllGraceMs = 3_600_000
@@ -37,55 +53,68 @@ const mostKept = 10_000
  */
 export function decideTick(input: TickInput): TickDecision {
   const { schedule, due, startAt, now, lateToleranceMs, policy } = input
-  if (now - startAt <= lateToleranceMs) return { ...fireTick(input, due), skip: null }
-  switch (policy.missedWindow) {
-    case 'SKIP': {
-      const last = lastTick(input, now - lateToleranceMs - 1)
-      const skip = skippedRange(input, last)
-      const next = schedule.next(last)
-      if (next === null || next > now) return { fire: null, skip, next }
-      return { ...fireTick(input, next), skip }
-    }
-    case 'RUN_ONCE':
-      return runLatest(input, 1, policy.graceMs ?? Number.POSITIVE_INFINITY)
-    case 'RUN_ALL':
-      return runLatest(input, policy.maxMissed, policy.graceMs ?? defaultRunAllGraceMs)
+  if (now - startAt <= lateToleranceMs) return fireTick(schedule, due, null)
+  if (policy.missedWindow === 'SKIP') {
+    const last = lastTick(input, now - lateToleranceMs - 1)
+    const skip = rangeThrough(input, last)
+    const next = schedule.next(last)
+    if (next === null || next > now) return { fire: null, skip, replay: null, next }
+    return fireTick(schedule, next, skip)
   }
+  const gap = keepLatest(input, lateToleranceMs)
+  const { replay } = gap
+  // A single one that has just come is no catching up.
+  if (replay?.count === 1 && now - replay.to <= lateToleranceMs) {
+    return fireTick(schedule, replay.to, gap.skip)
+  }
+  return { fire: null, ...gap }
 }
 
-/** Fires the oldest of the latest `most` ticks that are within the grace, and skips all before it. */
-function runLatest(input: TickInput, most: number, graceMs: number): TickDecision {
-  const { schedule, now, lateToleranceMs } = input
+/** Decides for every tick from the cursor to now, however fresh: for a job that comes back from a pause. */
+export function decideGap(input: GapInput): GapDecision {
+  if (input.policy.missedWindow !== 'SKIP') return keepLatest(input, 0)
+  const last = lastTick(input, input.now)
+  return { skip: rangeThrough(input, last), replay: null, next: input.schedule.next(last) }
+}
+
+/** Keeps the latest ticks that the policy and its grace allow, and skips all before them. */
+function keepLatest(input: GapInput, lateToleranceMs: number): GapDecision {
+  const { schedule, now, policy } = input
+  const once = policy.missedWindow === 'RUN_ONCE'
+  const most = Math.min(once ? 1 : policy.maxMissed, mostKept)
+  const graceMs = policy.graceMs ?? (once ? Number.POSITIVE_INFINITY : defaultRunAllGraceMs)
   const oldestAllowed = now - Math.max(graceMs, lateToleranceMs)
   const last = lastTick(input, now)
-  let fired: number | null = null
+  let from: number | null = null
+  let count = 0
   let before: number | null = last
-  for (let kept = 0; kept < Math.min(most, mostKept) && before !== null && before >= oldestAllowed; kept++) {
-    fired = before
-    before = tickBefore(input, fired)
+  while (count < most && before !== null && before >= oldestAllowed) {
+    from = before
+    count += 1
+    before = tickBefore(input, from)
   }
-  const skip = before === null ? null : skippedRange(input, before)
-  return fired === null
-    ? { fire: null, skip, next: schedule.next(last) }
-    : { ...fireTick(input, fired), skip }
+  return {
+    skip: before === null ? null : rangeThrough(input, before),
+    replay: from === null ? null : { from, to: last, count },
+    next: schedule.next(last),
+  }
 }
 
-function fireTick(input: TickInput, tick: number): Pick<TickDecision, 'fire' | 'next'> {
-  const catchUp = input.now - tick > input.lateToleranceMs
-  return { fire: { due: tick, catchUp }, next: input.schedule.next(tick) }
+function fireTick(schedule: Schedule, tick: number, skip: TickRange | null): TickDecision {
+  return { fire: tick, skip, replay: null, next: schedule.next(tick) }
 }
 
 /** The last tick up to an instant. The one at the cursor is one of them in any case. */
-function lastTick({ schedule, due }: TickInput, limit: number): number {
+function lastTick({ schedule, due }: GapInput, limit: number): number {
   return Math.max(due, schedule.prev(limit) ?? due)
 }
 
 /** The tick before another one, not further back than the cursor. */
-function tickBefore({ schedule, due }: TickInput, tick: number): number | null {
+function tickBefore({ schedule, due }: GapInput, tick: number): number | null {
   return tick === due ? null : Math.max(due, schedule.prev(tick - 1) ?? due)
 }
 
 /** The ticks from the cursor to another one. */
-function skippedRange({ schedule, due }: TickInput, to: number): TickDecision['skip'] {
-  return { from: due, to, count: 1 + (to === due ? 0 : schedule.count(due + 1, to)), reason: 'missed' }
+function rangeThrough({ schedule, due }: GapInput, to: number): TickRange {
+  return { from: due, to, count: 1 + (to === due ? 0 : schedule.count(due + 1, to)) }
 }
