@@ -1,28 +1,11 @@
 import type { Logger } from 'pino'
-import type { Database } from '../db/pool.js'
-import { statement } from '../db/statement.js'
 import type { Clock } from '../platform/clock.js'
 import type { Metrics } from '../platform/metrics.js'
 import { assignPartitions } from './assignment.js'
-
-interface HeldPartition {
-  partition: number
-  epoch: number
-}
-
-const takeStatement = statement<{ incarnation: number; wanted: number[]; ttl_ms: number }, HeldPartition>(
-  new URL('./take-partitions.sql', import.meta.url),
-)
-const renewStatement = statement<
-  { incarnation: number; partitions: number[]; epochs: number[]; ttl_ms: number },
-  HeldPartition
->(new URL('./renew-partitions.sql', import.meta.url))
-const releaseStatement = statement<{ incarnation: number; partitions: number[] }, { partition: number }>(
-  new URL('./release-partitions.sql', import.meta.url),
-)
+import type { Coordination, Lease } from './coordination.js'
 
 export interface OwnershipOptions {
-  database: Database
+  coordination: Coordination
   clock: Clock
   log: Logger
   metrics: Metrics
@@ -51,11 +34,15 @@ export class Ownership {
   private renewedAt = Number.NEGATIVE_INFINITY
   private heldSince = Number.NEGATIVE_INFINITY
   private asideUntil = Number.NEGATIVE_INFINITY
+  private assignment: { membership: string; partitions: ReadonlySet<number> } = {
+    membership: '',
+    partitions: new Set(),
+  }
 
   constructor(private readonly options: OwnershipOptions) {}
 
   /** Partitions with their epochs, as far as they can be trusted now. */
-  current(): HeldPartition[] {
+  current(): Lease[] {
     const now = this.options.clock.monotonic()
     return [...this.held].flatMap(([partition, lease]) =>
       lease.trustedUntil > now ? [{ partition, epoch: lease.epoch }] : [],
@@ -67,15 +54,18 @@ export class Ownership {
     this.loseExpired()
     if (await this.standAside()) return
     await this.renewWhenDue()
-    const assigned = new Set(assignPartitions(this.options.liveSchedulers()).get(this.options.self()) ?? [])
-    await this.release([...this.held.keys()].filter((partition) => !assigned.has(partition)))
+    const assigned = this.assigned()
+    await this.release(this.leases().filter(({ partition }) => !assigned.has(partition)))
     await this.take([...assigned].filter((partition) => !this.held.has(partition)))
     this.options.metrics.partitionsOwned.set(this.held.size)
   }
 
-  /** A partition that the database says belongs to a newer epoch: stop using it at once. */
-  disown(partitions: readonly number[]): void {
-    this.lose(partitions)
+  /**
+   * Leases that the database refused because the partition has a newer epoch: stop using them at once. The newer epoch
+   * may be our own, where a refusal arrives after the partition was taken again: that one stays.
+   */
+  disown(refused: readonly Lease[]): void {
+    this.lose(refused)
   }
 
   /** All of them, because this process was declared dead. */
@@ -85,13 +75,29 @@ export class Ownership {
   }
 
   async releaseAll(): Promise<void> {
-    await this.release([...this.held.keys()])
+    await this.release(this.leases())
     this.options.metrics.partitionsOwned.set(0)
   }
 
+  /** All that is held, trusted or not. */
+  private leases(): Lease[] {
+    return [...this.held].map(([partition, { epoch }]) => ({ partition, epoch }))
+  }
+
+  /** Computed again only when somebody came or went: it is asked for several times a second. */
+  private assigned(): ReadonlySet<number> {
+    const self = this.options.self()
+    const live = this.options.liveSchedulers()
+    const membership = [self, ...live].join()
+    if (membership !== this.assignment.membership) {
+      this.assignment = { membership, partitions: new Set(assignPartitions(live).get(self)) }
+    }
+    return this.assignment.partitions
+  }
+
   private loseExpired(): void {
-    const now = this.options.clock.monotonic()
-    this.lose([...this.held].flatMap(([partition, lease]) => (lease.trustedUntil <= now ? [partition] : [])))
+    const trusted = new Set(this.current().map(({ partition }) => partition))
+    this.lose(this.leases().filter(({ partition }) => !trusted.has(partition)))
   }
 
   /**
@@ -119,39 +125,33 @@ export class Ownership {
     const { clock, renewMs, leaseTtlMs } = this.options
     const sentAt = clock.monotonic()
     if (this.held.size === 0 || sentAt - this.renewedAt < renewMs) return
-    const partitions = [...this.held.keys()]
-    const renewed = await this.renew(partitions)
+    const leases = this.leases()
+    const renewed = await this.renew(leases)
     this.renewedAt = sentAt
-    const kept = new Set(renewed.map((row) => row.partition))
-    for (const partition of kept) {
-      const lease = this.held.get(partition)
-      if (lease !== undefined) lease.trustedUntil = sentAt + leaseTtlMs
+    const kept = new Map(renewed.map(({ partition, epoch }) => [partition, epoch]))
+    for (const [partition, lease] of this.held) {
+      if (kept.get(partition) === lease.epoch) lease.trustedUntil = sentAt + leaseTtlMs
     }
-    this.lose(partitions.filter((partition) => !kept.has(partition)))
+    this.lose(leases.filter(({ partition }) => !kept.has(partition)))
   }
 
-  private async renew(partitions: number[]): Promise<HeldPartition[]> {
-    const { database, self, leaseTtlMs } = this.options
+  private async renew(leases: Lease[]): Promise<Lease[]> {
+    const { coordination, self, leaseTtlMs } = this.options
     try {
-      return await database.run(renewStatement, {
-        incarnation: self(),
-        partitions,
-        epochs: partitions.map((partition) => this.held.get(partition)?.epoch ?? 0),
-        ttl_ms: leaseTtlMs,
-      })
+      return await coordination.renew(self(), leases, leaseTtlMs)
     } catch (error) {
       // A renewal that failed is a loss, not a reason to hope: they are taken again, under a new epoch, when it can be.
-      this.lose(partitions)
+      this.lose(leases)
       throw error
     }
   }
 
   private async take(wanted: number[]): Promise<void> {
     if (wanted.length === 0) return
-    const { database, clock, leaseTtlMs, self, log } = this.options
+    const { coordination, clock, leaseTtlMs, self, log } = this.options
     const sentAt = clock.monotonic()
     const incarnation = self()
-    const taken = await database.run(takeStatement, { incarnation, wanted, ttl_ms: leaseTtlMs })
+    const taken = await coordination.take(incarnation, wanted, leaseTtlMs)
     // Declared dead meanwhile, and back under a new id: what the old one took is not ours.
     if (incarnation !== self()) return
     if (this.held.size === 0) this.heldSince = sentAt
@@ -161,16 +161,18 @@ export class Ownership {
     if (taken.length > 0) log.info({ partitions: taken.length, of: wanted.length }, 'took partitions')
   }
 
-  private async release(partitions: number[]): Promise<void> {
-    if (partitions.length === 0) return
-    // Forgotten before the database is told: from here on nothing is fired for them.
-    for (const partition of partitions) this.held.delete(partition)
-    await this.options.database.run(releaseStatement, { incarnation: this.options.self(), partitions })
-    this.options.log.info({ partitions: partitions.length }, 'gave partitions back')
+  private async release(leases: Lease[]): Promise<void> {
+    if (leases.length === 0) return
+    // Forgotten before the others are told: from here on nothing is fired for them.
+    for (const { partition } of leases) this.held.delete(partition)
+    await this.options.coordination.release(this.options.self(), leases)
+    this.options.log.info({ partitions: leases.length }, 'gave partitions back')
   }
 
-  private lose(partitions: readonly number[]): void {
-    const lost = partitions.filter((partition) => this.held.delete(partition)).length
+  private lose(leases: readonly Lease[]): void {
+    const lost = leases.filter(
+      ({ partition, epoch }) => this.held.get(partition)?.epoch === epoch && this.held.delete(partition),
+    ).length
     if (lost === 0) return
     this.options.metrics.partitionsLost.inc(lost)
     this.options.log.warn({ partitions: lost }, 'lost partitions: their leases were not renewed in time')

@@ -170,25 +170,88 @@ describe('a step of the database clock', () => {
     expect(steps).toHaveLength(1)
   })
 
-  it('forward is followed at once, and is no contradiction', () => {
-    const { databaseClock, truth, step, steps, sample } = beside()
-    sample()
+  it('forward is noticed by the first sample after it, reported once, and followed at once', () => {
+    const { clock, databaseClock, truth, step, steps, sample } = beside()
+    sample(1, 1)
+    clock.skip(250)
     step(3_600_000)
     sample()
     expect(databaseClock.atLeast()).toBe(Math.floor(truth()))
-    expect(steps).toEqual([])
+    expect(steps).toHaveLength(1)
+    expect(Math.abs((steps[0] ?? 0) - 3_600_000)).toBeLessThanOrEqual(5)
+    clock.skip(250)
+    sample(1, 1)
+    expect(steps).toHaveLength(1)
   })
 
-  it('forward and back again is noticed', () => {
+  it('forward is also what a sleep looks like, in which the monotonic clock stood still', () => {
+    const { clock, steps, sample, step } = beside()
+    sample()
+    // The database lived on for eight hours; the clock of this process did not.
+    step(8 * 3_600_000)
+    clock.skip(3)
+    sample()
+    expect(steps).toEqual([expect.closeTo(8 * 3_600_000, -1)])
+  })
+
+  it('forward and back again is noticed both times, each with its sign', () => {
     const { databaseClock, truth, step, steps, sample } = beside()
     sample()
     step(3_600_000)
     sample()
     step(-3_600_000)
     sample()
-    expect(steps).toHaveLength(1)
+    expect(steps.map(Math.sign)).toEqual([1, -1])
     expect(databaseClock.atLeast()).toBeLessThanOrEqual(truth())
   })
+
+  it('forward is not undone by an answer that was read before it and came after it was noticed', () => {
+    const { clock, databaseClock, truth, step, steps, sample } = beside()
+    sample()
+    const completeLate = databaseClock.begin()
+    const readBefore = Math.floor(truth())
+    step(60_000)
+    clock.skip(100)
+    sample()
+    completeLate(readBefore)
+    expect(steps).toHaveLength(1)
+    expect(databaseClock.atLeast()).toBe(Math.floor(truth()))
+  })
+
+  it('of any size and direction is found by any later query that is quicker than the step is wide', () => {
+    const before = fc.array(fc.record({ gap, there: latency, back: latency }), { minLength: 1, maxLength: 5 })
+    const size = fc.integer({ min: 20_000, max: 90_000_000 })
+    fc.assert(
+      fc.property(before, size, fc.boolean(), latency, latency, (sent, ms, forward, there, back) => {
+        const { clock, step, steps, sample } = beside()
+        for (const query of sent) {
+          clock.skip(query.gap)
+          sample(query.there, query.back)
+        }
+        step(forward ? ms : -ms)
+        sample(there, back)
+        expect(steps.map(Math.sign)).toEqual([forward ? 1 : -1])
+        // What is reported is certain: no more than the step was.
+        expect(Math.abs(steps[0] ?? 0)).toBeLessThanOrEqual(ms + 1)
+      }),
+    )
+  })
+
+  it.each([-1, 1])(
+    'is told from a drift that added up in an hour without a sample (direction %i)',
+    (sign) => {
+      const { clock, steps, sample, step } = beside()
+      sample(0.3, 0.3)
+      clock.skip(3_600_000)
+      step(sign * 1_500)
+      sample(0.3, 0.3)
+      expect(steps).toEqual([])
+      clock.skip(3_600_000)
+      step(sign * 10_000)
+      sample(0.3, 0.3)
+      expect(steps.map(Math.sign)).toEqual([sign])
+    },
+  )
 
   it.each([{ driftPpm: 100 }, { driftPpm: -100 }])(
     'is told from a drift of $driftPpm parts per million, which is tolerated for hours',
@@ -206,13 +269,18 @@ describe('a step of the database clock', () => {
   it.each([
     { byMs: -4, noticed: 0 },
     { byMs: -8, noticed: 1 },
-  ])('of $byMs ms is reported $noticed times: the tolerance is for drift alone', ({ byMs, noticed }) => {
-    const { step, steps, sample } = beside()
-    sample()
-    step(byMs)
-    sample()
-    expect(steps).toHaveLength(noticed)
-  })
+    { byMs: 95, noticed: 0 },
+    { byMs: 105, noticed: 1 },
+  ])(
+    'of $byMs ms is reported $noticed times: the tolerance is for drift and slewing alone',
+    ({ byMs, noticed }) => {
+      const { step, steps, sample } = beside()
+      sample()
+      step(byMs)
+      sample()
+      expect(steps).toHaveLength(noticed)
+    },
+  )
 
   it('cannot be imitated by a slow answer', () => {
     const { clock, steps, sample } = beside()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../test/kit/manual-clock.js'
+import { ManualClock } from '../../../test/kit/manual-clock.js'
 import { type PeerRow, PeerWatch, type Suspect } from './peers.js'
 
 const times = { heartbeatMs: 250, leaseTtlMs: 10_000, runLeaseMs: 30_000 }

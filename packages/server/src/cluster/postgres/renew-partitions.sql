@@ -1,5 +1,5 @@
--- Extends the leases that are still mine, by epoch. What does not come back is lost. Touches no key column, so it
--- waits for no fire and holds up none.
+-- Extends the leases that are still mine, by epoch, and have not ended: a late renewal is a loss, even where nobody has
+-- taken the partition yet. What does not come back is lost. Touches no key column, so it waits for no fire and holds up none.
 -- @param incarnation bigint
 -- @param partitions smallint[]
 -- @param epochs bigint[]
@@ -9,7 +9,7 @@ WITH mine AS MATERIALIZED (
   FROM carillon.partitions p
   JOIN unnest(:partitions, :epochs) AS held (partition, epoch) USING (partition, epoch)
   JOIN carillon.incarnations i ON i.incarnation = p.owner AND i.state = 'alive'
-  WHERE p.owner = :incarnation
+  WHERE p.owner = :incarnation AND p.expires_at > carillon.now_ms()
   ORDER BY p.partition
   FOR NO KEY UPDATE OF p
 )

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.js'
+import type { Clock } from '../../platform/clock.js'
 
 /** A row of peers.sql. */
 export interface PeerRow {

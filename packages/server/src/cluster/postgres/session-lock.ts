@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { Database } from '../db/pool.js'
-import { systemClock } from '../platform/clock.js'
+import type { Database } from '../../db/pool.js'
+import { systemClock } from '../../platform/clock.js'
 
 /**
  * A lock that dies with the process: held on a connection of its own, it is freed by the server the moment that
