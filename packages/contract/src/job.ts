@@ -1,46 +1,16 @@
 import { type Static, Type } from 'typebox'
 import { limits } from './limits.js'
+import { type RetryFields, retryBackoffs, shortRetryFields } from './retry.js'
 import { stringEnum } from './string-enum.js'
+import { Target } from './target.js'
 
 const text = (max: number, description: string) => Type.String({ minLength: 1, maxLength: max, description })
 
-export const HttpTarget = Type.Object(
-  {
-    type: Type.Literal('http'),
-    url: text(limits.url, 'Absolute http or https URL'),
-    method: Type.Optional(stringEnum(['POST', 'PUT', 'PATCH', 'GET', 'DELETE'], { default: 'POST' })),
-    headers: Type.Optional(
-      Type.Unsafe<Record<string, string>>({
-        type: 'object',
-        description: 'Sent with every delivery. Carillon-* and Idempotency-Key are set by Carillon.',
-        // Not a Type.Record: its pattern leaves out names with a line break, whose values would go unchecked.
-        additionalProperties: { type: 'string', maxLength: limits.headerValue },
-      }),
-    ),
-  },
-  { $id: 'HttpTarget', additionalProperties: false },
-)
-export type HttpTarget = Static<typeof HttpTarget>
-
-export const TaskTarget = Type.Object(
-  { type: Type.Literal('task'), task: text(limits.name, 'Name of a task that a worker has loaded') },
-  { $id: 'TaskTarget', additionalProperties: false },
-)
-export type TaskTarget = Static<typeof TaskTarget>
-
-export type Target = HttpTarget | TaskTarget
-/** `type` says which one is meant, so that a mistake is reported against that one and not against all. */
-export const Target = Type.Unsafe<Target>({
-  $id: 'Target',
-  type: 'object',
-  oneOf: [HttpTarget, TaskTarget],
-  discriminator: { propertyName: 'type' },
-})
-
 export const missedWindows = ['SKIP', 'RUN_ONCE', 'RUN_ALL'] as const
 export type MissedWindow = (typeof missedWindows)[number]
-export const retryBackoffs = ['fixed', 'linear', 'exponential'] as const
-export type RetryBackoff = (typeof retryBackoffs)[number]
+
+export const overlapPolicies = ['SKIP', 'ALLOW', 'QUEUE', 'REPLACE'] as const
+export type OverlapPolicy = (typeof overlapPolicies)[number]
 
 /** One rule in words; a string says the same in short: cron, "@every 5m", an instant. */
 export type ScheduleRule =
@@ -119,8 +89,7 @@ export const JobInput = Type.Object(
     idempotency_key_template: Type.Optional(
       text(limits.template, 'Default {{job_id}}:{{scheduled_at_unix}}'),
     ),
-    max_retries: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.retries, default: 3 })),
-    retry_backoff: Type.Optional(stringEnum(retryBackoffs, { default: 'exponential' })),
+    ...shortRetryFields,
     missed_window: Type.Optional(
       stringEnum(missedWindows, {
         default: 'RUN_ONCE',
@@ -138,6 +107,21 @@ export const JobInput = Type.Object(
           'A tick missed longer ago is not run. Default 3600 for RUN_ALL, and for an instant that has passed when it is registered',
       }),
     ),
+    overlap_policy: Type.Optional(
+      stringEnum(overlapPolicies, {
+        default: 'SKIP',
+        description:
+          'A tick that comes while the run before it is going on: SKIP passes over it, ALLOW runs both, QUEUE lets one ' +
+          'wait, REPLACE cancels the one going on',
+      }),
+    ),
+    max_concurrent: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: limits.concurrent,
+        description: 'With ALLOW: how many runs may go on at once. Default: any number',
+      }),
+    ),
     timeout_seconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: limits.timeoutSeconds, default: 300 }),
     ),
@@ -147,7 +131,7 @@ export const JobInput = Type.Object(
 export type JobInput = Static<typeof JobInput>
 
 /** A job's definition with every default filled in: what is stored, versioned and run. */
-export interface JobDefinition {
+export interface JobDefinition extends RetryFields {
   name: string
   schedule: ScheduleInput
   timezone: string
@@ -165,11 +149,11 @@ export interface JobDefinition {
   target: Target
   payload: unknown
   idempotency_key_template: string
-  max_retries: number
-  retry_backoff: RetryBackoff
   missed_window: MissedWindow
   max_missed: number
   misfire_grace_seconds: number | null
+  overlap_policy: OverlapPolicy
+  max_concurrent: number | null
   timeout_seconds: number
 }
 
@@ -205,7 +189,12 @@ export const Job = Type.Object(
     missed_window: stringEnum(missedWindows),
     max_missed: Type.Integer(),
     misfire_grace_seconds: Type.Union([Type.Integer(), Type.Null()]),
+    overlap_policy: stringEnum(overlapPolicies),
+    max_concurrent: Type.Union([Type.Integer(), Type.Null()]),
     timeout_seconds: Type.Integer(),
+    paused_at: maybeInstant('Since when it is paused'),
+    pause_reason: Type.Union([Type.String(), Type.Null()]),
+    paused_until: maybeInstant('When it resumes by itself'),
     created_at: instant('When it was registered'),
     updated_at: instant('When its definition last changed'),
     ended_at: maybeInstant('When its last tick was decided'),

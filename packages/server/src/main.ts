@@ -1,17 +1,20 @@
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { Membership } from './cluster/membership.js'
+import { PostgresCoordination } from './cluster/postgres/coordination.js'
 import { type Config, loopbackOnly } from './config.js'
 import { DatabaseClock } from './db/database-clock.js'
 import { joinEmbeddedPostgres } from './db/embedded/index.js'
 import { type MigrationReport, migrate } from './db/migrate.js'
 import { Database } from './db/pool.js'
 import { createHttpServer, type HttpServer } from './http/server.js'
+import { Events } from './pipeline/alert/events.js'
 import { type Clock, systemClock } from './platform/clock.js'
+import { incarnationName } from './platform/ids.js'
 import { Metrics } from './platform/metrics.js'
 import type { Service } from './platform/service.js'
 import { composeApi } from './roles/api.js'
-import { type Context, loop } from './roles/context.js'
+import { type Context, type Hints, loop } from './roles/context.js'
 import { composeHealth } from './roles/health.js'
 import { composeScheduler, type SchedulerRole } from './roles/scheduler.js'
 import { composeWorker, type WorkerRole } from './roles/worker.js'
@@ -118,23 +121,37 @@ function composeNode(
 ): Node {
   const { config, log, clock } = options
   const metrics = new Metrics()
+  const events = new Events({ database, log })
   const databaseClock = new DatabaseClock(clock, (byMs) => {
-    metrics.clockSteps.inc()
-    log.error({ by_ms: byMs }, 'the clock of the database stepped back')
+    reportStep(byMs, { log, metrics, events, node: incarnationName(membership.incarnation) })
   })
-  const membership = new Membership({
+  const coordination = new PostgresCoordination({
     database,
     databaseClock,
     clock,
     log,
-    roles: config.roles,
-    tasks: config.roles.includes('worker') ? tasks.names() : [],
-    codeVersion: version,
     heartbeatMs: config.heartbeatMs,
     leaseTtlMs: config.leaseTtlSeconds * 1000,
     runLeaseMs: config.runLeaseSeconds * 1000,
   })
-  const context: Context = { config, database, databaseClock, membership, clock, log, metrics }
+  const membership: Membership = new Membership({
+    coordination,
+    log,
+    roles: config.roles,
+    tasks: config.roles.includes('worker') ? tasks.names() : [],
+    codeVersion: version,
+    report: () => scheduler?.report() ?? {},
+  })
+  const context: Context = {
+    config,
+    database,
+    databaseClock,
+    coordination,
+    membership,
+    clock,
+    log,
+    metrics,
+  }
   const heartbeat = loop(context, 'heartbeat', config.heartbeatMs, async () => {
     await membership.heartbeat()
     return undefined
@@ -150,8 +167,9 @@ function composeNode(
   })
   membership.onPeerGone(() => scheduler?.peerGone())
 
+  const hints = { jobChanged: () => scheduler?.jobChanged(), runFired: () => worker?.runFired() }
   let leaving = false
-  const http = composeHttp(options, context, heartbeat, scheduler, () => leaving)
+  const http = composeHttp(options, context, heartbeat, hints, () => leaving)
   const start = async (undo: (() => Promise<void>)[]) => {
     await membership.join()
     undo.push(() => membership.leave())
@@ -172,11 +190,27 @@ function composeNode(
   return { http, start }
 }
 
+/** A step back holds up every tick until the clock is where it was; one forward is an outage to every job. */
+function reportStep(
+  byMs: number,
+  { log, metrics, events, node }: { log: Logger; metrics: Metrics; events: Events; node: string },
+): void {
+  const direction = byMs < 0 ? 'back' : 'forward'
+  const subject =
+    byMs < 0
+      ? 'the clock of the database stepped back'
+      : 'the clock of the database stepped forward, or this process slept'
+  metrics.clockSteps.inc({ direction })
+  log.error({ by_ms: byMs }, subject)
+  const fingerprint = `clock_step:${direction}`
+  events.raise({ tenant: null, kind: 'clock_step', fingerprint, subject, detail: { by_ms: byMs, node } })
+}
+
 function composeHttp(
   { config, log, listenAnyway = false }: StartOptions,
   context: Context,
   heartbeat: Service,
-  scheduler: SchedulerRole | null,
+  hints: Pick<Hints, 'jobChanged' | 'runFired'>,
   isLeaving: () => boolean,
 ): HttpServer | null {
   const withApi = config.roles.includes('api')
@@ -198,7 +232,7 @@ function composeHttp(
     log,
     health: composeHealth(context, heartbeat, isLeaving),
     metrics: { contentType: registry.contentType, render: () => registry.metrics() },
-    api: withApi ? composeApi(context, { jobChanged: () => scheduler?.jobChanged() }) : null,
+    api: withApi ? composeApi(context, hints) : null,
     dashboardDir: withApi ? dashboardDir() : null,
   })
 }

@@ -45,7 +45,19 @@ export class Database implements Runner {
     return result.rows
   }
 
-  async transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
+  transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
+    return this.inTransaction('BEGIN', work)
+  }
+
+  /** All reads in `work` see one state of the database. Nothing can be written. */
+  snapshot<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
+    return this.inTransaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work)
+  }
+
+  private async inTransaction<Result>(
+    begin: 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+    work: (runner: Runner) => Promise<Result>,
+  ): Promise<Result> {
     const client = await this.pool.connect()
     let broken: Error | undefined
     // The pool listens only to idle connections: one that breaks in use, without a listener, would end the process.
@@ -54,7 +66,7 @@ export class Database implements Runner {
     }
     client.on('error', onError)
     try {
-      await client.query('BEGIN')
+      await client.query(begin)
       const result = await work({
         run: async (statement, params) => (await client.query(queryOf(statement, params))).rows as never,
       })
@@ -110,6 +122,8 @@ function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
     query_timeout: options.statementTimeoutMs + 2_000,
     // A process that was stopped in the middle of a transaction must not hold its locks for as long as it sleeps.
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
+    // Compiling a statement takes longer than any of ours runs.
+    options: '-c jit=off',
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },

@@ -102,7 +102,7 @@ describe('the name of a statement', () => {
 
 it('a statement is read from the file beside its stage', () => {
   const beat = statement<{ incarnation: number; session_lock: boolean }, { alive: boolean }>(
-    new URL('../cluster/heartbeat.sql', import.meta.url),
+    new URL('../cluster/postgres/heartbeat.sql', import.meta.url),
   )
   expect(beat.name).toMatch(/^heartbeat_/)
   expect(beat.params.slice(0, 1)).toEqual(['incarnation'])

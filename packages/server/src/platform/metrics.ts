@@ -31,13 +31,18 @@ export class Metrics implements LoopMetrics {
   readonly rescued = this.counter('runs_rescued_total', 'Runs taken back from dead processes')
   readonly clockSteps = this.counter(
     'database_clock_steps_total',
-    'Steps of the database clock that were noticed',
+    'Steps of the database clock that were noticed, back or forward',
+    ['direction'],
   )
   readonly partitionsOwned = this.gauge('partitions_owned', 'Partitions that this scheduler owns')
   readonly partitionsLost = this.counter(
     'partitions_lost_total',
     'Partitions lost by a failed or late renewal',
   )
+  readonly stageAhead = this.gauge('stage_ahead_seconds', 'How long before their time ticks are staged now')
+  readonly wheelTimers = this.gauge('wheel_timers', 'Timers in the wheel of this scheduler')
+  readonly catchUpTicks = this.gauge('catch_up_ticks', 'Missed ticks that this scheduler has yet to catch up')
+  readonly overloaded = this.gauge('overloaded', '1 while this scheduler does not keep up with its ticks')
   readonly inFlight = this.gauge('runs_in_flight', 'Runs that this worker holds')
   readonly unserved = this.gauge('runs_unserved', 'Due runs whose task no live worker serves')
 

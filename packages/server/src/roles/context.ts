@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Coordination } from '../cluster/coordination.js'
 import type { Membership } from '../cluster/membership.js'
 import type { Config } from '../config.js'
 import type { DatabaseClock } from '../db/database-clock.js'
@@ -12,6 +13,7 @@ export interface Context {
   config: Config
   database: Database
   databaseClock: DatabaseClock
+  coordination: Coordination
   membership: Membership
   clock: Clock
   log: Logger

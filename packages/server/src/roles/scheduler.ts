@@ -1,18 +1,21 @@
 import { Ownership } from '../cluster/ownership.js'
 import { Upkeep } from '../pipeline/archive/upkeep.js'
-import { Firing } from '../pipeline/fire/firing.js'
+import { Events } from '../pipeline/alert/events.js'
 import { UnservedReport } from '../pipeline/queue/unserved.js'
 import { Rescue } from '../pipeline/recover/rescue.js'
+import { ResumeDue } from '../pipeline/register/resume-due.js'
 import type { Service } from '../platform/service.js'
 import { type Context, type Hints, loop } from './context.js'
+import { composeFiring } from './firing.js'
 
 export interface SchedulerRole {
   services: Service[]
-  firing: Service
   ownership: Ownership
   /** Makes sure that the ledger can take rows, before anything fires. */
   prepare(): Promise<void>
   jobChanged(): void
+  /** What this scheduler says of itself, for people who look at the cluster. */
+  report(): Record<string, unknown>
   peerGone(): void
   lost(): void
   /** Fires nothing more and gives the partitions to the others. */
@@ -22,17 +25,19 @@ export interface SchedulerRole {
 const upkeepMs = 3_600_000
 const unservedMs = 5_000
 const rescueMs = 1_000
+const eventsMs = 5_000
+const resumeMs = 500
 
 /** Owns partitions, fires their ticks, takes back what dead processes held, and keeps the ledger's days in order. */
 export function composeScheduler(
   context: Context,
   hints: Pick<Hints, 'runFired' | 'runRescued'>,
 ): SchedulerRole {
-  const { config, database, databaseClock, membership, clock, log, metrics } = context
+  const { config, database, coordination, membership, clock, log, metrics } = context
   // A pass over a great many ticks may outlast a lease: every batch of it that gets through is progress.
   let firedAt = Number.NEGATIVE_INFINITY
   const ownership: Ownership = new Ownership({
-    database,
+    coordination,
     clock,
     log,
     metrics,
@@ -40,47 +45,41 @@ export function composeScheduler(
     renewMs: config.leaseRenewSeconds * 1000,
     self: () => membership.incarnation,
     liveSchedulers: () => membership.live('scheduler'),
-    sinceFiringMs: () => Math.min(firing.sinceProgressMs(), clock.monotonic() - firedAt),
+    sinceFiringMs: () => Math.min(fire.loop.sinceProgressMs(), clock.monotonic() - firedAt),
     offer: (able) => membership.offer('scheduler', able),
   })
-  const fire = new Firing({
-    database,
-    databaseClock,
-    clock,
-    log,
-    metrics,
-    stageAheadMs: config.stageAheadMs,
-    lateToleranceMs: config.lateToleranceSeconds * 1000,
-    self: () => membership.incarnation,
-    owned: () => ownership.current(),
-    disown: (partitions) => ownership.disown(partitions),
+  const events = new Events({ database, log })
+  const fire = composeFiring(context, {
+    ownership,
+    events,
     onFired() {
       firedAt = clock.monotonic()
       hints.runFired()
     },
-    wake: () => firing.wake(),
   })
   const rescue = new Rescue({ database, log, metrics, onRescued: hints.runRescued })
   const upkeep = new Upkeep({ database, log, ...config })
+  const resume = new ResumeDue({ database, log, onChanged: () => fire.lookNow() })
   const unserved = new UnservedReport({ database, clock, log, metrics })
 
-  const firing: Service = loop(context, 'fire', config.scanIntervalMs, () => fire.runOnce())
   const owning: Service = loop(context, 'own', config.heartbeatMs, async () => {
     const before = ownership.current().length
     await ownership.runOnce()
-    if (ownership.current().length > before) firing.wake()
+    if (ownership.current().length > before) fire.lookNow()
     return undefined
   })
   const rescuing = loop(context, 'rescue', rescueMs, () => rescue.runOnce())
   const keeping = loop(context, 'upkeep', upkeepMs, () => upkeep.runOnce())
   const reporting = loop(context, 'unserved', unservedMs, () => unserved.runOnce())
+  const resuming = loop(context, 'resume', resumeMs, () => resume.runOnce())
+  const settling = loop(context, 'events', eventsMs, () => events.runOnce())
 
   return {
-    services: [owning, firing, rescuing, keeping, reporting],
-    firing,
+    services: [owning, ...fire.services, rescuing, keeping, reporting, resuming, settling],
     ownership,
     prepare: () => upkeep.makeDays(),
-    jobChanged: () => firing.wake(),
+    jobChanged: () => fire.lookNow(),
+    report: () => fire.report(),
     peerGone() {
       owning.wake()
       rescuing.wake()
@@ -88,7 +87,7 @@ export function composeScheduler(
     lost: () => ownership.dropAll(),
     async handOver() {
       fire.stop()
-      await Promise.all([owning.stop(), firing.stop()])
+      await Promise.all([owning, ...fire.services].map((service) => service.stop()))
       await ownership.releaseAll()
     },
   }

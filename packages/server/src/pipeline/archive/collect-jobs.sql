@@ -1,7 +1,7 @@
 -- Collects the definitions of one-offs that ended, and of deleted jobs, once the retention is over: the row stays, so
--- that the runs still answer; the definition and the timer go. Kept while a run is in flight or a dead letter would
--- need it. Lock: the job with its timer, SKIP LOCKED, so that it never waits for a delete, which takes the timer first.
--- Index: jobs_ended, timers' primary key.
+-- that the runs still answer; the definition and the timer go. Kept while a run is in flight, a tick has to be caught up,
+-- or a dead letter would need it. Lock: the job with its timer, SKIP LOCKED, so that it never waits for a delete, which takes the timer first.
+-- Index: jobs_ended, timers' primary key, replays_of_job.
 -- @plan each-time
 -- @param retention_ms bigint
 -- @param most int
@@ -13,6 +13,7 @@ WITH old AS MATERIALIZED (
     AND j.state IN ('ended', 'deleted') AND (j.one_off OR j.state = 'deleted')
     AND NOT EXISTS (SELECT FROM carillon.queue q WHERE q.job = j.job)
     AND NOT EXISTS (SELECT FROM carillon.dead_letters d WHERE d.job = j.job)
+    AND NOT EXISTS (SELECT FROM carillon.replays r WHERE r.job = j.job AND r.state IN ('running', 'paused'))
   ORDER BY j.ended_at
   LIMIT :most
   FOR UPDATE OF t, j SKIP LOCKED

@@ -12,6 +12,9 @@ WITH forgotten AS MATERIALIZED (
 jobs AS (
   DELETE FROM carillon.jobs j USING forgotten f WHERE j.job = f.job RETURNING 1
 ),
+replays AS (
+  DELETE FROM carillon.replays r USING forgotten f WHERE r.job = f.job
+),
 segments AS (
   DELETE FROM carillon.segments s USING forgotten f WHERE s.job = f.job
 ),

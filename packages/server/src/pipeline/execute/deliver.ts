@@ -17,6 +17,7 @@ export async function deliver(
   signal: AbortSignal,
 ): Promise<Delivered> {
   const attempt: Attempt = {
+    tenant: run.tenant,
     jobId,
     jobName: definition.name,
     runId: runIdOf(run),
@@ -24,20 +25,23 @@ export async function deliver(
     attempt: run.attempt,
     token: run.token,
     catchUp: run.catchUp,
-    idempotencyKey: renderTemplate(definition.idempotency_key_template, {
-      jobId,
-      scheduledAt: run.due,
-      timezone: definition.timezone,
-    }),
+    idempotencyKey: keyOf(run, jobId, definition),
     payload: definition.payload,
     timeoutMs: definition.timeout_seconds * 1000,
   }
   const { target } = definition
-  const outcome =
-    target.type === 'http'
-      ? await targets.http.deliver(target, attempt, signal)
-      : await targets.task.deliver(target, attempt, signal)
-  return delivered(outcome, signal)
+  const kind: Target<TargetDefinition> = targets[target.type]
+  return delivered(await kind.deliver(target, attempt, signal), signal)
+}
+
+/** A run beside the schedule has a key of its own: it must not pass for the tick of the same day, week or hour. */
+function keyOf(run: LeasedRun, jobId: string, definition: RunDefinition['definition']): string {
+  const key = renderTemplate(definition.idempotency_key_template, {
+    jobId,
+    scheduledAt: run.due,
+    timezone: definition.timezone,
+  })
+  return run.origin === 0 ? key : `${key}:${run.origin}.${run.seq}`
 }
 
 function delivered(outcome: Outcome, signal: AbortSignal): Delivered {

@@ -6,6 +6,7 @@ import type { Metrics } from '../../platform/metrics.js'
 import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
 import { DefinitionCache } from './definition-cache.js'
 import { StartLine } from './start-line.js'
+import { cancelledBeforeStart, definitionGone, deliveryBroke, replacedByNewer } from './without-target.js'
 
 type HeldRun = RunIdentity & { token: number }
 
@@ -19,7 +20,8 @@ export type Delivered = Pick<
 export interface WorkerPorts {
   lease(holder: number, most: number): Promise<LeasedRun[]>
   held(holder: number): Promise<HeldRun[]>
-  revoked(holder: number): Promise<HeldRun[]>
+  /** Runs that somebody asked to cancel; `replaced`: because a newer run of the job waits for the place. */
+  revoked(holder: number): Promise<(HeldRun & { replaced: boolean })[]>
   /** Of these runs, the tokens that this worker still holds. */
   stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>>
   handBack(holder: number, runs: readonly HeldRun[]): Promise<void>
@@ -49,6 +51,8 @@ interface HeldEntry {
   lookedAt: number
   /** Delivered, or being ended without that: from here on it is neither started nor given back. */
   begun: boolean
+  /** Told to stop because a newer run of its job takes its place. */
+  replaced: boolean
   stop: AbortController
 }
 
@@ -104,7 +108,10 @@ export class Worker {
     return runs.length === room
   }
 
-  /** Looks for runs that somebody asked to cancel. One that has not started ends here; one that runs goes on. */
+  /**
+   * Looks for runs that somebody asked to cancel. One that has not started ends here. One that is under way goes on,
+   * unless a newer one replaces it: then it is told to stop.
+   */
   async lookOnce(): Promise<undefined> {
     const { ports, clock, self } = this.options
     const sentAt = clock.monotonic()
@@ -115,7 +122,13 @@ export class Worker {
     // Not only those on the line: some have left it and wait for this very look.
     const ending = [...this.entries.values()].filter(({ run, begun }) => tokens.has(run.token) && !begun)
     for (const entry of ending) entry.begun = true
-    await Promise.all(ending.map((entry) => this.finish(entry, null, cancelledBeforeStart)))
+    const replaced = new Set(revoked.flatMap((run) => (run.replaced ? [run.token] : [])))
+    for (const entry of this.entries.values()) if (replaced.has(entry.run.token)) this.replace(entry)
+    await Promise.all(
+      ending.map((entry) =>
+        this.finish(entry, null, entry.replaced ? replacedByNewer : cancelledBeforeStart),
+      ),
+    )
   }
 
   /** Stops leasing and gives back what has not started. */
@@ -167,6 +180,12 @@ export class Worker {
     await ports.handBack(self(), certain)
   }
 
+  private replace(entry: HeldEntry): void {
+    if (entry.replaced) return
+    entry.replaced = true
+    entry.stop.abort(new Error('a newer run of this job takes the place of this one'))
+  }
+
   private async reconcile(): Promise<void> {
     const { ports, self } = this.options
     const unknown = (await ports.held(self())).filter((run) => !this.entries.has(run.token))
@@ -183,6 +202,7 @@ export class Worker {
       availableAt: run.availableAt,
       lookedAt: sentAt,
       begun: false,
+      replaced: false,
       stop: new AbortController(),
     }))
     for (const entry of entries) this.entries.set(entry.run.token, entry)
@@ -243,7 +263,9 @@ export class Worker {
     const delivered = await ports
       .deliver(entry.run, entry.definition, entry.stop.signal)
       .catch((error: unknown) => deliveryBroke(error))
-    if (delivered.reason === 'worker_stopped') await this.giveUp(entry)
+    const stopped = delivered.reason === 'worker_stopped'
+    if (stopped && entry.replaced) await this.finish(entry, startedAt, replacedByNewer)
+    else if (stopped) await this.giveUp(entry)
     else await this.finish(entry, startedAt, delivered)
   }
 
@@ -273,35 +295,5 @@ export class Worker {
       metrics.inFlight.set(this.entries.size)
       if (wasFull) wake()
     }
-  }
-}
-
-const cancelledBeforeStart: Delivered = {
-  outcome: 'cancelled',
-  retryable: false,
-  retryAfterMs: null,
-  reason: 'cancelled_before_start',
-  error: null,
-  result: undefined,
-}
-
-const definitionGone: Delivered = {
-  outcome: 'failed',
-  retryable: false,
-  retryAfterMs: null,
-  reason: 'definition_missing',
-  error: 'the definition this run was fired with is not in the database',
-  result: undefined,
-}
-
-function deliveryBroke(error: unknown): Delivered {
-  const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return {
-    outcome: 'failed',
-    retryable: true,
-    retryAfterMs: null,
-    reason: 'internal_error',
-    error: message,
-    result: undefined,
   }
 }

@@ -6,11 +6,18 @@
 --          A takeover changes the epoch, a key column, and so waits for fires in progress; renewals do not.
 -- locked   Timers still at the (due, rev) that was seen. `due` alone is not enough: an edit may leave it equal.
 --          SKIP LOCKED: a timer that the API holds is left for the next pass.
--- fired    The run, unless its overlap place is taken: a constraint, since a query would race with other inserts. By job,
---          as a lease takes places: two orders would deadlock.
--- decided  A tick whose place is taken is decided at its instant, not before. It counts as overlap only when the run in
---          its place was fired before this tick's time; where Carillon itself was late, the tick waits its turn.
+-- roomy    The running place that the tick would take: the lowest free one. None while a run of an older version, which
+--          allowed more of them, goes on beyond the places there are now; none while a run waits for the only place,
+--          which would be overtaken; none for a REPLACE while a run waits for its retry, which the tick replaces at its
+--          instant. A plain look: the unique index has the last word.
+-- fired    The run, unless its place is taken: a constraint, since a query would race with other inserts. By job, as a
+--          lease takes places: two orders would deadlock.
+-- decided  A tick whose place is taken is decided at its instant, not before ('early'). It is no overlap when the run in
+--          its place was itself late or is catching up: then the tick waits its turn ('behind'). Where the policy lets it
+--          wait or replace, overlap.sql decides ('taken'). Without a tick to run, missed ones are passed over ('skipped')
+--          or put off ('deferred').
 -- noted    Ticks that will not run, with the reason.
+-- replayed Missed ticks that will run at the pace of catching up: a second cursor, so that fresh ticks never wait for them.
 -- moved    The cursor, only where the tick was fired or decided. It ends with the last of `max_runs` runs.
 -- ended    A job whose schedule names no further tick.
 --
@@ -31,10 +38,15 @@
 -- @param routes int[]
 -- @param places smallint[]
 -- @param max_attempts smallint[]
--- @param catch_ups boolean[]
+-- @param waits boolean[]
+-- @param replaces boolean[]
 -- @param skip_froms bigint[]
 -- @param skip_tos bigint[]
 -- @param skip_counts int[]
+-- @param replay_froms bigint[]
+-- @param replay_tos bigint[]
+-- @param replay_counts int[]
+-- @param reasons text[]
 -- @param max_runs int[]
 -- @param gap_jobs bigint[]
 -- @param gap_ats bigint[]
@@ -53,9 +65,11 @@ own AS MATERIALIZED (
 tick AS MATERIALIZED (
   SELECT *
   FROM unnest(:jobs, :job_partitions, :dues, :revs, :run_dues, :available_ats, :next_dues, :next_starts, :versions,
-              :routes, :places, :max_attempts, :catch_ups, :skip_froms, :skip_tos, :skip_counts, :max_runs)
+              :routes, :places, :max_attempts, :waits, :replaces, :skip_froms, :skip_tos, :skip_counts, :replay_froms, :replay_tos,
+              :replay_counts, :reasons, :max_runs)
     AS t (job, partition, due, rev, run_due, available_at, next_due, next_start, version,
-          route, places, max_attempts, catch_up, skip_from, skip_to, skip_count, max_runs)
+          route, places, max_attempts, waits, replaces, skip_from, skip_to, skip_count, replay_from, replay_to,
+          replay_count, reason, max_runs)
 ),
 locked AS MATERIALIZED (
   SELECT tick.*, timer.tenant, own.epoch, coalesce(timer.runs + 1 >= tick.max_runs, false) AS last_run
@@ -66,58 +80,89 @@ locked AS MATERIALIZED (
   ORDER BY timer.job
   FOR NO KEY UPDATE OF timer SKIP LOCKED
 ),
+roomy AS MATERIALIZED (
+  SELECT locked.*,
+         CASE
+           WHEN run_due IS NULL OR places IS NULL THEN NULL
+           WHEN (SELECT true FROM carillon.queue q
+                 WHERE q.job = locked.job
+                   AND (q.slot >= locked.places
+                        OR (q.slot = -1 AND locked.places = 1)
+                        OR (q.slot IS NULL AND q.places IS NULL
+                            AND (q.holder IS NOT NULL OR q.attempt = 1 OR q.available_at <= clock.now))
+                        OR (q.slot IS NULL AND q.places IS NOT NULL AND locked.replaces AND NOT q.catch_up))
+                 LIMIT 1) THEN NULL
+           WHEN places = 1 THEN 0
+           ELSE (SELECT nullif(least(coalesce(min(turn) FILTER (WHERE turn < slot), count(*)), locked.places),
+                               locked.places)
+                 FROM (SELECT slot, row_number() OVER (ORDER BY slot) - 1 AS turn
+                       FROM carillon.queue WHERE job = locked.job AND slot >= 0) held)
+         END AS place
+  FROM locked CROSS JOIN clock
+),
 fired AS (
   INSERT INTO carillon.queue (due, job, tenant, route, version, epoch, next_due, slot, places, max_attempts,
-                              available_at, fired_at, catch_up, partition)
+                              available_at, fired_at, partition)
   SELECT run_due, job, tenant, route, version, epoch, CASE WHEN NOT last_run THEN next_due END,
-         CASE WHEN places IS NOT NULL THEN 0 END, places, max_attempts, available_at, clock.now, catch_up, partition
-  FROM locked CROSS JOIN clock
-  WHERE run_due IS NOT NULL
+         place, places, max_attempts, available_at, clock.now, partition
+  FROM roomy CROSS JOIN clock
+  WHERE run_due IS NOT NULL AND (places IS NULL OR place IS NOT NULL)
   ORDER BY job
   ON CONFLICT (job, slot) DO NOTHING
   RETURNING job
 ),
 decided AS MATERIALIZED (
-  SELECT locked.*, clock.now,
+  SELECT roomy.*, clock.now,
          CASE
-           WHEN locked.run_due IS NULL THEN 'skipped'
+           WHEN roomy.run_due IS NULL AND roomy.replay_from IS NULL THEN 'skipped'
+           WHEN roomy.run_due IS NULL THEN 'deferred'
            WHEN fired.job IS NOT NULL THEN 'fired'
-           WHEN locked.available_at > clock.now THEN 'early'
+           WHEN roomy.available_at > clock.now THEN 'early'
+           WHEN roomy.places > 1 AND roomy.place IS NOT NULL THEN 'changed'
            WHEN EXISTS (
              SELECT FROM carillon.queue q
-             WHERE q.job = locked.job AND q.slot = 0 AND q.fired_at > locked.run_due
+             WHERE q.job = roomy.job AND q.slot >= 0 AND (q.fired_at > roomy.run_due OR q.catch_up)
            ) THEN 'behind'
+           WHEN roomy.waits THEN 'taken'
            ELSE 'overlap'
          END AS decision
-  FROM locked CROSS JOIN clock LEFT JOIN fired ON fired.job = locked.job
+  FROM roomy CROSS JOIN clock LEFT JOIN fired ON fired.job = roomy.job
+),
+final AS MATERIALIZED (
+  SELECT * FROM decided WHERE decision IN ('fired', 'overlap', 'skipped', 'deferred')
 ),
 noted AS (
   INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
-                               epoch, next_due, due_to, ticks, catch_up, reason, partition)
+                               epoch, next_due, due_to, ticks, reason, partition)
   SELECT now, tenant, job, skip_from, 0::smallint, 0, 'skipped'::carillon.outcome, true, 0, 0, version,
-         epoch, coalesce(run_due, next_due), nullif(skip_to, skip_from), skip_count, false, 'missed', partition
-  FROM decided
-  WHERE skip_from IS NOT NULL AND decision IN ('fired', 'overlap', 'skipped')
+         epoch, coalesce(replay_from, run_due, next_due), nullif(skip_to, skip_from), skip_count, reason, partition
+  FROM final
+  WHERE skip_from IS NOT NULL
   UNION ALL
   SELECT now, tenant, job, run_due, 0, 0, 'skipped', true, 0, 0, version,
-         epoch, next_due, NULL, 1, catch_up, 'overlap', partition
-  FROM decided
+         epoch, next_due, NULL, 1, 'overlap', partition
+  FROM final
   WHERE decision = 'overlap'
   UNION ALL
   SELECT now, tenant, job, gap.at, 0, 0, 'skipped', true, 0, 0, version,
-         epoch, coalesce(skip_from, run_due, next_due), NULL, gap.count, false, 'dst_gap', partition
-  FROM decided
+         epoch, coalesce(skip_from, replay_from, run_due, next_due), NULL, gap.count, 'dst_gap', partition
+  FROM final
   JOIN unnest(:gap_jobs, :gap_ats, :gap_counts) AS gap (job, at, count) USING (job)
-  WHERE decision IN ('fired', 'overlap', 'skipped')
+),
+replayed AS (
+  INSERT INTO carillon.replays (tenant, job, kind, from_ms, to_ms, cursor_ms, total, version, reason, partition)
+  SELECT tenant, job, 'catch_up', replay_from, replay_to, replay_from, replay_count, version, reason, partition
+  FROM final
+  WHERE replay_from IS NOT NULL
 ),
 moved AS (
   UPDATE carillon.timers timer
-  SET due = CASE WHEN NOT ends THEN d.next_due END,
-      start_at = CASE WHEN NOT ends THEN d.next_start END,
-      accounted_through = coalesce(d.run_due, d.skip_to),
-      runs = timer.runs + (d.decision = 'fired')::int
-  FROM (SELECT *, last_run AND decision = 'fired' AS ends FROM decided) d
-  WHERE timer.job = d.job AND timer.partition = d.partition AND d.decision IN ('fired', 'overlap', 'skipped')
+  SET due = CASE WHEN NOT ends THEN f.next_due END,
+      start_at = CASE WHEN NOT ends THEN f.next_start END,
+      accounted_through = greatest(f.run_due, f.replay_to, f.skip_to),
+      runs = timer.runs + (f.decision = 'fired')::int + coalesce(f.replay_count, 0)
+  FROM (SELECT *, last_run AND decision = 'fired' AS ends FROM final) f
+  WHERE timer.job = f.job AND timer.partition = f.partition
   RETURNING timer.job, timer.due
 ),
 ended AS (

@@ -1,10 +1,11 @@
 import { type JobDefinition, limits } from '@carillon/contract'
-import { decideTick } from '../../time/missed.js'
+import { decideTick, type TickRange } from '../../time/missed.js'
 import { type CalendarSet, parseSchedule, type Schedule } from '../../time/schedule.js'
 import { jobIdOf } from '../../platform/ids.js'
+import { jitterMs } from '../../time/jitter.js'
 import { spreadMs } from '../spread.js'
 
-/** A timer as scan-due.sql answers it. */
+/** A timer with its job, as read-timers.sql answers it. */
 export interface DueTimer {
   job: number
   partition: number
@@ -12,7 +13,9 @@ export interface DueTimer {
   due: number
   start_at: number
   rev: number
-  /** Every tick up to here is in queue or ledger. */
+  /** Runs that the schedule has made so far, for max_runs. */
+  runs: number
+  /** Every tick up to here is in queue, ledger or a replay. */
   accounted_through: number
   uuid: string
   version: number
@@ -25,19 +28,35 @@ export interface DueTimer {
 /** One row for the firing statement: what this tick becomes, and where the cursor goes. */
 export interface PlannedTick {
   timer: DueTimer
-  /** The tick to run; null when all that were missed are passed over. */
+  /** The tick to run; null when those that were missed are passed over or put off. */
   runDue: number | null
   availableAt: number
-  catchUp: boolean
   nextDue: number | null
   nextStart: number | null
-  skip: { from: number; to: number; count: number } | null
+  /** How many runs of the job may go on at once; null: any number. */
+  places: number | null
+  /** Whether a tick whose place is taken may wait for it, or replace what is there: overlap.sql decides. */
+  waits: boolean
+  skip: TickRange | null
+  replay: TickRange | null
+  /** Why ticks were passed over or put off. */
+  reason: 'missed' | 'overload'
   /** Wall times that the rule names and the clocks jumped over, by the instant of the jump: no runs, but on record. */
   gaps: { at: number; count: number }[]
 }
 
+/** What applies to every tick of a pass. */
+export interface Terms {
+  /** A tick that starts later than this was missed, and its job's policy decides. */
+  lateToleranceMs: number
+  /** The scheduler is behind: what has a fire window is spread over what is left of it. */
+  overloaded: boolean
+  /** An operator's order: fire windows so many times as wide. */
+  windowFactor: number
+}
+
 /** What to do with a due timer. Pure: ticks are computed here, in Node only, from the rule at every firing. */
-export function planTick(timer: DueTimer, lateToleranceMs: number, calendars: CalendarSet = {}): PlannedTick {
+export function planTick(timer: DueTimer, terms: Terms, calendars: CalendarSet = {}): PlannedTick {
   const { definition } = timer
   checkNumbers(definition)
   const schedule = parseSchedule({ ...definition, calendars })
@@ -46,25 +65,50 @@ export function planTick(timer: DueTimer, lateToleranceMs: number, calendars: Ca
     due: timer.due,
     startAt: timer.start_at,
     now: timer.now,
-    lateToleranceMs,
+    lateToleranceMs: terms.lateToleranceMs,
     policy: {
       missedWindow: definition.missed_window,
-      maxMissed: definition.max_missed,
+      maxMissed: Math.min(
+        definition.max_missed,
+        (definition.max_runs ?? Number.POSITIVE_INFINITY) - timer.runs,
+      ),
       graceMs: definition.misfire_grace_seconds === null ? null : definition.misfire_grace_seconds * 1000,
     },
   })
-  const runDue = decision.fire?.due ?? null
+  const { fire, skip, replay } = decision
+  const runs = timer.runs + (replay?.count ?? (fire === null ? 0 : 1))
+  const next =
+    definition.max_runs !== null && runs >= definition.max_runs && fire === null ? null : decision.next
+  const jobId = jobIdOf(timer.uuid)
   return {
     timer,
-    runDue,
-    // The cursor's own start time belongs to its tick; a later tick taken in its stead starts at its own instant.
-    availableAt: runDue === timer.due ? timer.start_at : (runDue ?? timer.due),
-    catchUp: decision.fire?.catchUp ?? false,
-    nextDue: decision.next,
-    nextStart: decision.next === null ? null : decision.next + spreadMs(jobIdOf(timer.uuid), definition),
-    skip: decision.skip,
-    gaps: jumpedOver(schedule, timer.accounted_through, runDue ?? decision.skip?.to ?? timer.due),
+    runDue: fire,
+    availableAt: fire === null ? timer.start_at : startOf(fire, timer, terms),
+    nextDue: next,
+    nextStart: next === null ? null : next + spreadMs(jobId, definition, terms.windowFactor),
+    ...placesOf(definition),
+    skip,
+    replay,
+    reason: terms.overloaded ? 'overload' : 'missed',
+    gaps: jumpedOver(schedule, timer.accounted_through, fire ?? replay?.to ?? skip?.to ?? timer.due),
   }
+}
+
+/** The cursor's own start time belongs to its tick; a later tick taken in its stead starts at its own instant. */
+function startOf(fire: number, timer: DueTimer, { overloaded, windowFactor }: Terms): number {
+  const startAt = fire === timer.due ? timer.start_at : fire
+  const windowMs = timer.definition.fire_window_seconds * windowFactor * 1000
+  if (!overloaded || windowMs === 0) return startAt
+  const from = Math.max(startAt, timer.now)
+  const leftMs = fire + windowMs - from
+  return leftMs <= 0 ? startAt : from + jitterMs(`${timer.job} ${fire}`, leftMs / 1000)
+}
+
+export function placesOf({
+  overlap_policy: policy,
+  max_concurrent: most,
+}: Pick<JobDefinition, 'overlap_policy' | 'max_concurrent'>): { places: number | null; waits: boolean } {
+  return { places: policy === 'ALLOW' ? most : 1, waits: policy === 'QUEUE' || policy === 'REPLACE' }
 }
 
 function jumpedOver(schedule: Schedule, after: number, through: number): { at: number; count: number }[] {

@@ -20,13 +20,14 @@ interface LeaseRow extends RunIdentity {
 }
 
 export type HeldRun = RunIdentity & { token: number }
+export type RevokedRun = HeldRun & { replaced: boolean }
 
 const leaseStatement = statement<
   { holder: number; tasks: string[]; ahead_ms: number; most: number },
   LeaseRow
 >(new URL('./lease.sql', import.meta.url))
 const heldStatement = statement<{ holder: number }, HeldRun>(new URL('./held.sql', import.meta.url))
-const revokedStatement = statement<{ holder: number }, HeldRun>(new URL('./revoked.sql', import.meta.url))
+const revokedStatement = statement<{ holder: number }, RevokedRun>(new URL('./revoked.sql', import.meta.url))
 interface HeldParams {
   holder: number
   dues: number[]
@@ -74,7 +75,7 @@ export class Leasing {
     return this.options.database.run(heldStatement, { holder })
   }
 
-  revoked(holder: number): Promise<HeldRun[]> {
+  revoked(holder: number): Promise<RevokedRun[]> {
     return this.options.database.run(revokedStatement, { holder })
   }
 
@@ -104,8 +105,8 @@ export class Leasing {
 }
 
 /**
- * A fire took the overlap place that a retry wanted, between look and write; or it holds one such place and waits for
- * another, which this lease has. Nothing was leased: the next pass sees the places taken.
+ * A fire took the overlap place that a waiting run wanted, between look and write; or it holds one such place and waits
+ * for another, which this lease has. Nothing was leased: the next pass sees the places taken.
  */
 function lostRaceForPlace(error: unknown): boolean {
   const deadlock = '40P01'

@@ -1,4 +1,16 @@
--- Runs of mine that somebody asked to cancel. Plain read; index queue_cancel, which holds only such rows.
+-- Runs of mine that somebody asked to cancel. `replaced`: a newer run of a REPLACE job waits for this one's place, so that
+-- it is to stop also when it is under way. Only a replacement puts a run of such a version into the waiting place.
+-- Plain read; index queue_cancel, which holds only such rows; queue_slot and primary keys for each of them.
 -- @plan each-time
 -- @param holder bigint
-SELECT due, job, origin, seq, partition, token FROM carillon.queue WHERE holder = :holder AND cancel_requested
+SELECT q.due, q.job, q.origin, q.seq, q.partition, q.token,
+       coalesce((
+         SELECT coalesce(old.definition, j.definition) ->> 'overlap_policy' = 'REPLACE'
+         FROM carillon.queue waiting
+         JOIN carillon.jobs j ON j.job = waiting.job
+         LEFT JOIN carillon.job_versions old
+           ON old.job = waiting.job AND old.version = waiting.version AND old.version <> j.version
+         WHERE waiting.job = q.job AND waiting.slot = -1
+       ), false) AS replaced
+FROM carillon.queue q
+WHERE q.holder = :holder AND q.cancel_requested

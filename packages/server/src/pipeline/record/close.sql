@@ -4,12 +4,13 @@
 -- held     Runs still leased to this worker with this token. At most once comes from here: a closed or re-leased run
 --          matches no more. FOR UPDATE waits for a rescuer; the token is checked again after the wait.
 -- again    A retry: the next attempt waits for its time and gives its overlap place back, so that it never holds up the
---          next tick. Not where cancelling was asked for; and nobody wants a dead letter of that.
+--          next tick. Where the job was paused meanwhile, it is parked until the job is resumed. Not where cancelling was asked for; and nobody wants a dead letter of that.
 -- A result whose lease is gone is not in the answer: note-stale.sql says what it was.
 -- Lock order: queue by key. Index: queue and dead_letters primary keys. The ledger is only appended to: reading it here
 -- would lock every one of its partitions.
 -- @plan each-time
 -- @param holder bigint
+-- @param parked_until bigint
 -- @param dues bigint[]
 -- @param jobs bigint[]
 -- @param origins smallint[]
@@ -36,7 +37,8 @@ result AS MATERIALIZED (
 held AS MATERIALIZED (
   SELECT q.due, q.job, q.origin, q.seq, q.partition, q.token, q.tenant, q.route, q.version, q.epoch, q.next_due,
          q.places, q.attempt, q.max_attempts, q.round, q.available_at, q.fired_at, q.leased_at, q.catch_up,
-         CASE WHEN q.cancel_requested AND r.outcome = 'dead' THEN 'failed' ELSE r.outcome END AS outcome, r.started_at, r.finished_at, r.reason, r.error, r.result::jsonb AS result, r.retry_at,
+         CASE WHEN q.cancel_requested AND r.outcome = 'dead' THEN 'failed' ELSE r.outcome END AS outcome,
+         r.started_at, r.finished_at, r.reason, r.error, r.result::jsonb AS result, r.retry_at,
          r.retry_at IS NULL OR q.cancel_requested AS final
   FROM carillon.queue q
   JOIN result r ON q.due = r.due AND q.job = r.job AND q.origin = r.origin AND q.seq = r.seq
@@ -47,7 +49,9 @@ held AS MATERIALIZED (
 ),
 again AS (
   UPDATE carillon.queue q
-  SET attempt = held.attempt + 1, available_at = held.retry_at, slot = NULL, holder = NULL, token = NULL,
+  SET attempt = held.attempt + 1, slot = NULL,
+      available_at = CASE WHEN held.origin = 0 AND (SELECT j.state FROM carillon.jobs j WHERE j.job = held.job) = 'paused'
+                          THEN :parked_until ELSE held.retry_at END, holder = NULL, token = NULL,
       leased_at = NULL, last_error = held.error
   FROM held
   WHERE NOT held.final AND q.due = held.due AND q.job = held.job AND q.origin = held.origin AND q.seq = held.seq

@@ -4,6 +4,7 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type Clock, pause } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
+import { parkedUntil } from '../parked.js'
 import type { AttemptResult, CloseAnswer } from '../run.js'
 import { judge, type Verdict } from './retry.js'
 
@@ -22,6 +23,7 @@ interface ResultParams {
 }
 
 interface CloseParams extends ResultParams {
+  parked_until: number
   outcomes: string[]
   retry_ats: (number | null)[]
   reasons: (string | null)[]
@@ -193,6 +195,7 @@ function resultParams(batch: Waiting[]): ResultParams {
 function closeParams(batch: Waiting[]): CloseParams {
   return {
     ...resultParams(batch),
+    parked_until: parkedUntil,
     outcomes: batch.map(({ verdict }) => verdict.outcome),
     retry_ats: batch.map(({ verdict }) => verdict.retryAt),
     reasons: batch.map(({ result }) => result.reason),

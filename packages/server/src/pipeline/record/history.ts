@@ -3,6 +3,7 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
 import { incarnationName, runIdOf } from '../../platform/ids.js'
+import { parkedUntil } from '../parked.js'
 
 interface RunRow {
   due: number
@@ -27,7 +28,14 @@ interface RunRow {
 }
 
 const runsOfJobStatement = statement<
-  { job: number; before_due: number; before_origin: number; before_seq: number; most: number },
+  {
+    job: number
+    before_due: number
+    before_origin: number
+    before_seq: number
+    most: number
+    parked_until: number
+  },
   RunRow
 >(new URL('./runs-of-job.sql', import.meta.url))
 
@@ -52,6 +60,7 @@ export class History {
       before_origin: origin,
       before_seq: seq,
       most: query.limit + 1,
+      parked_until: parkedUntil,
     })
     const page = rows.slice(0, query.limit)
     const last = page.at(-1)

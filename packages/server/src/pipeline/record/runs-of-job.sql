@@ -7,6 +7,7 @@
 -- @param before_origin smallint
 -- @param before_seq int
 -- @param most int
+-- @param parked_until bigint
 WITH live AS MATERIALIZED (
   SELECT q.due, q.origin, q.seq, q.partition,
          CASE WHEN q.holder IS NOT NULL AND q.available_at <= carillon.now_ms() THEN 'running' ELSE 'pending' END AS status,
@@ -14,16 +15,18 @@ WITH live AS MATERIALIZED (
          CASE
            WHEN q.holder IS NOT NULL AND q.available_at <= carillon.now_ms() THEN NULL
            WHEN q.cancel_requested THEN 'cancel_requested'
+           WHEN q.available_at >= :parked_until THEN 'job_paused'
            WHEN q.attempt > 1 AND q.available_at > carillon.now_ms() THEN 'waiting_for_retry'
            WHEN q.available_at > carillon.now_ms() THEN 'staged'
            WHEN r.kind = 'task' AND NOT EXISTS (
              SELECT FROM carillon.incarnations i
              WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND r.name = ANY (i.tasks)
            ) THEN 'no_worker_for_task'
-           WHEN q.places IS NOT NULL AND q.slot IS NULL THEN 'waiting_for_overlap_place'
+           WHEN q.places IS NOT NULL AND coalesce(q.slot, -1) < 0 THEN 'waiting_for_overlap_place'
            ELSE 'waiting_for_worker'
          END AS reason,
-         NULL::jsonb AS result, q.catch_up, q.version, q.token, q.holder AS worker, q.available_at,
+         NULL::jsonb AS result, q.catch_up, q.version, q.token, q.holder AS worker,
+         nullif(q.available_at, :parked_until) AS available_at,
          CASE WHEN q.holder IS NOT NULL AND q.available_at <= carillon.now_ms()
               THEN greatest(q.available_at, q.leased_at) END AS started_at,
          NULL::bigint AS finished_at, NULL::bigint AS due_to, 1 AS ticks

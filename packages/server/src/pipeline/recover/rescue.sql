@@ -3,17 +3,20 @@
 -- (key-share on its row), so nothing new can come under its name.
 --
 -- A run whose time had not come was not started: it is only given back. Of the others the attempt counts as lost: a
--- ledger row, then the next attempt at once, or a dead letter when none is left. The overlap place is kept. A run that
+-- ledger row, then the next attempt at once, or a dead letter when none is left. The overlap place is kept. Where the job
+-- was paused meanwhile, the run is parked until it is resumed. A run that
 -- was asked to cancel ends here in any case: its holder, who would have ended it, is gone.
 -- Lock: the rows, ordered by key, SKIP LOCKED (a close in progress may still win). Scans the queue once per death.
 -- @plan each-time
 -- @param incarnation bigint
 -- @param most int
+-- @param parked_until bigint
 WITH clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now
 ),
 orphan AS MATERIALIZED (
   SELECT q.*, q.available_at <= clock.now AS begun,
+         q.origin = 0 AND EXISTS (SELECT FROM carillon.jobs j WHERE j.job = q.job AND j.state = 'paused') AS paused,
          q.cancel_requested OR (q.available_at <= clock.now AND q.attempt >= q.max_attempts) AS final
   FROM carillon.queue q CROSS JOIN clock
   WHERE q.holder = :incarnation
@@ -25,6 +28,8 @@ orphan AS MATERIALIZED (
 again AS (
   UPDATE carillon.queue q
   SET holder = NULL, token = NULL, leased_at = NULL,
+      available_at = CASE WHEN orphan.paused THEN :parked_until ELSE orphan.available_at END,
+      slot = CASE WHEN NOT orphan.paused THEN q.slot END,
       attempt = CASE WHEN orphan.begun THEN orphan.attempt + 1 ELSE orphan.attempt END,
       last_error = CASE WHEN orphan.begun THEN 'the worker that ran it is gone' ELSE orphan.last_error END
   FROM orphan

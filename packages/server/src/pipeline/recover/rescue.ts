@@ -3,13 +3,15 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { incarnationName } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
+import { parkedUntil } from '../parked.js'
 
 const orphaningStatement = statement<Record<string, never>, { incarnation: number }>(
   new URL('./orphaning.sql', import.meta.url),
 )
-const rescueStatement = statement<{ incarnation: number; most: number }, { rescued: number }>(
-  new URL('./rescue.sql', import.meta.url),
-)
+const rescueStatement = statement<
+  { incarnation: number; most: number; parked_until: number },
+  { rescued: number }
+>(new URL('./rescue.sql', import.meta.url))
 const rescuedStatement = statement<{ incarnation: number }, { incarnation: number }>(
   new URL('./rescued.sql', import.meta.url),
 )
@@ -40,7 +42,11 @@ export class Rescue {
     const { database, log, metrics, onRescued } = this.options
     let total = 0
     for (;;) {
-      const [row] = await database.run(rescueStatement, { incarnation, most: mostPerStatement })
+      const [row] = await database.run(rescueStatement, {
+        incarnation,
+        most: mostPerStatement,
+        parked_until: parkedUntil,
+      })
       const rescued = row?.rescued ?? 0
       if (rescued === 0) break
       total += rescued

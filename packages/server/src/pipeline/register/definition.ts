@@ -1,4 +1,4 @@
-import { CarillonError, type JobDefinition, type JobInput } from '@carillon/contract'
+import { CarillonError, type JobDefinition, type JobInput, type JobPatch } from '@carillon/contract'
 import { type CalendarSet, checkFrequency, parseSchedule } from '../../time/schedule.js'
 import { checkTemplate } from '../../time/template.js'
 import { spreadMs } from '../spread.js'
@@ -27,7 +27,7 @@ export interface Registration {
 export function defineJob(input: JobInput, registration: Registration): NewJob {
   const { jobId, now, minIntervalMs, calendars } = registration
   const definition = withDefaults(input, now)
-  checkTemplate(definition.idempotency_key_template)
+  checkDefinition(definition)
   const schedule = parseSchedule({ ...definition, calendars })
   if (schedule.kind === 'once') return oneOff(definition, schedule.next(Number.NEGATIVE_INFINITY), now)
   const due = schedule.next(now)
@@ -36,9 +36,36 @@ export function defineJob(input: JobInput, registration: Registration): NewJob {
   return { definition, oneOff: false, from: now, due, startAt: due + spreadMs(jobId, definition) }
 }
 
-const neverFires = { pointer: '/schedule', message: 'names no instant after now' }
+/** What neither the schema nor the schedule's parser can say. */
+export function checkDefinition(definition: JobDefinition): void {
+  checkTemplate(definition.idempotency_key_template)
+  checkOverlap(definition)
+}
 
-function withDefaults(input: JobInput, now: number): JobDefinition {
+/**
+ * The definition with the given fields in place of its own, each as a whole; null stands for the default. Intervals are
+ * counted from the registration for as long as the job lives.
+ */
+export function patchDefinition(definition: JobDefinition, patch: JobPatch): JobDefinition {
+  const { anchor, ...fields } = definition
+  const merged = Object.entries({ ...fields, ...patch }).filter(
+    ([, value]) => value !== null && value !== undefined,
+  )
+  return withDefaults(Object.fromEntries(merged) as unknown as JobInput, anchor)
+}
+
+/** A limit that the policy would not look at is surely a mistake. */
+function checkOverlap({ overlap_policy: policy, max_concurrent: most }: JobDefinition): void {
+  if (most === null || policy === 'ALLOW') return
+  throw new CarillonError('validation_failed', {
+    detail: `max_concurrent goes with overlap_policy ALLOW; with ${policy} one run goes on at a time.`,
+    errors: [{ pointer: '/max_concurrent', message: `has no meaning with overlap_policy ${policy}` }],
+  })
+}
+
+export const neverFires = { pointer: '/schedule', message: 'names no instant after now' }
+
+function withDefaults(input: JobInput, anchor: number): JobDefinition {
   return {
     name: input.name,
     schedule: input.schedule,
@@ -52,7 +79,7 @@ function withDefaults(input: JobInput, now: number): JobDefinition {
     max_runs: input.max_runs ?? null,
     jitter_seconds: input.jitter_seconds ?? 0,
     fire_window_seconds: input.fire_window_seconds ?? 0,
-    anchor: now,
+    anchor,
     target: input.target ?? { type: 'task', task: input.name },
     payload: input.payload ?? null,
     idempotency_key_template: input.idempotency_key_template ?? defaultTemplate,
@@ -61,6 +88,8 @@ function withDefaults(input: JobInput, now: number): JobDefinition {
     missed_window: input.missed_window ?? 'RUN_ONCE',
     max_missed: input.max_missed ?? 10,
     misfire_grace_seconds: input.misfire_grace_seconds ?? null,
+    overlap_policy: input.overlap_policy ?? 'SKIP',
+    max_concurrent: input.max_concurrent ?? null,
     timeout_seconds: input.timeout_seconds ?? 300,
   }
 }
@@ -77,5 +106,5 @@ function oneOff(definition: JobDefinition, at: number | null, now: number): NewJ
       errors: [{ pointer: '/schedule', message: `lies ${ago} s in the past` }],
     })
   }
-  return { definition, oneOff: true, from: at - 1, due: at, startAt: Math.max(at, now) }
+  return { definition, oneOff: true, from: Math.min(at - 1, now), due: at, startAt: Math.max(at, now) }
 }

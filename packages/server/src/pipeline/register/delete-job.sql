@@ -1,40 +1,19 @@
--- Deletes a job: no tick after this fires, its history stays. Runs after lock-timer.sql, in its transaction: the lock on
--- the timer keeps every fire of this job out (they skip it) until this commits.
---   - ticks that were due and not fired yet (the scheduler was late) are owed a record: `owed` names their range;
---   - a staged tick that is not due yet is taken back: it was never owed;
+-- Deletes a job: no tick after this fires, its history stays. move-cursors.sql stopped its timer before, took back what
+-- was staged and not due, which was never owed, and noted the ticks that were due and not fired.
 --   - a run that is due, or waits for a retry, and that nobody holds, ends here as cancelled;
---   - a run that a worker holds is the worker's: it is asked to cancel, and the worker alone writes the outcome.
--- Lock order: timers, queue, jobs. Index: jobs.id, primary keys, queue_slot.
+--   - a run that a worker holds is the worker's: it is asked to cancel, and the worker alone writes the outcome;
+--   - what was still to be caught up is noted as a range, by replay.
+-- Runs in the transaction of lock-timer.sql and look-at-runs.sql. Lock order: timers, queue, replays, jobs.
+-- Index: queue_slot (job), replays_of_job, jobs' primary key.
 -- @plan each-time
--- @param tenant int
--- @param uuid uuid
--- @param owed_from bigint
--- @param owed_to bigint
--- @param owed_count int
--- @param owed_next bigint
-WITH clock AS MATERIALIZED (
-  SELECT carillon.now_ms() AS now
+-- @param job bigint
+-- @param now bigint
+-- @param replays bigint[]
+-- @param replay_nexts bigint[]
+WITH run AS MATERIALIZED (
+  SELECT * FROM carillon.queue WHERE job = :job
 ),
-timer AS MATERIALIZED (
-  SELECT t.job, t.partition, t.tenant, j.version
-  FROM carillon.jobs j
-  JOIN carillon.timers t ON t.job = j.job AND t.partition = j.partition
-  WHERE j.tenant = :tenant AND j.id = :uuid AND j.state IN ('active', 'paused', 'ended')
-  FOR UPDATE OF t
-),
-stopped AS (
-  UPDATE carillon.timers t
-  SET due = NULL, start_at = NULL, rev = rev + 1
-  FROM timer
-  WHERE t.job = timer.job AND t.partition = timer.partition
-),
-run AS MATERIALIZED (
-  SELECT q.*
-  FROM timer JOIN carillon.queue q ON q.job = timer.job
-  ORDER BY q.due, q.origin, q.seq
-  FOR UPDATE OF q
-),
-taken_back AS (
+ended AS (
   DELETE FROM carillon.queue q
   USING run
   WHERE run.holder IS NULL AND q.due = run.due AND q.job = run.job AND q.origin = run.origin AND q.seq = run.seq
@@ -47,28 +26,30 @@ asked AS (
   WHERE run.holder IS NOT NULL AND q.due = run.due AND q.job = run.job AND q.origin = run.origin AND q.seq = run.seq
     AND q.partition = run.partition
 ),
+dropped AS (
+  UPDATE carillon.replays r
+  SET state = 'cancelled'
+  FROM unnest(:replays, :replay_nexts) AS known (replay, next_due)
+  WHERE r.replay = known.replay
+  RETURNING r.*, known.next_due
+),
 noted AS (
   INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt,
-                               max_attempts, version, epoch, next_due, catch_up, available_at, fired_at, reason, error,
-                               partition)
-  SELECT clock.now, tenant, job, due, origin, seq, 'cancelled', true, round, attempt,
-         max_attempts, version, epoch, next_due, catch_up, available_at, fired_at, 'job_deleted', last_error, partition
-  FROM run CROSS JOIN clock
-  WHERE holder IS NULL AND (due <= clock.now OR attempt > 1)
-),
-owed AS (
-  INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
-                               epoch, next_due, due_to, ticks, reason, partition)
-  SELECT clock.now, tenant, job, :owed_from, 0, 0, 'skipped', true, 0, 0, version,
-         0, :owed_next, nullif(:owed_to, :owed_from), :owed_count, 'job_deleted', partition
-  FROM timer CROSS JOIN clock
-  WHERE :owed_from IS NOT NULL
-),
-gone AS (
-  UPDATE carillon.jobs j
-  SET state = 'deleted', ended_at = coalesce(j.ended_at, clock.now), updated_at = clock.now
-  FROM timer CROSS JOIN clock
-  WHERE j.job = timer.job
-  RETURNING j.job
+                               max_attempts, version, epoch, next_due, catch_up, due_to, ticks, available_at, fired_at,
+                               reason, error, partition)
+  SELECT :now, tenant, job, due, origin, seq, 'cancelled'::carillon.outcome, true, round, attempt,
+         max_attempts, version, epoch, next_due, catch_up, NULL::bigint, 1, available_at, fired_at,
+         'deleted', last_error, partition
+  FROM run
+  WHERE holder IS NULL
+  UNION ALL
+  SELECT :now, tenant, job, cursor_ms, 0, 0, 'skipped', true, 0, 0,
+         NULL, version, 0, next_due, false, nullif(to_ms, cursor_ms), total - done, NULL, NULL,
+         'deleted', NULL, partition
+  FROM dropped
 )
-SELECT job FROM gone
+UPDATE carillon.jobs
+SET state = 'deleted', ended_at = coalesce(ended_at, :now), updated_at = :now, changed_at = :now,
+    paused_at = NULL, pause_reason = NULL, paused_until = NULL
+WHERE job = :job
+RETURNING job

@@ -3,9 +3,12 @@
 -- @plan each-time
 -- @param tenant int
 -- @param uuid uuid
-SELECT j.job, j.id AS uuid, j.state, j.version, j.definition, j.created_at, j.updated_at, j.ended_at, r.kind, r.name AS task,
+-- @param parked_until bigint
+SELECT j.job, j.id AS uuid, j.state, j.version, j.definition, j.created_at, j.updated_at, j.ended_at,
+       j.paused_at, j.pause_reason, j.paused_until, r.kind, r.name AS task,
        least((SELECT min(q.due) FROM carillon.queue q
-              WHERE q.job = j.job AND q.attempt = 1 AND q.available_at > carillon.now_ms()),
+              WHERE q.job = j.job AND q.attempt = 1 AND q.available_at > carillon.now_ms()
+                AND q.available_at < :parked_until),
              t.due) AS next_due,
        EXISTS (
          SELECT FROM carillon.incarnations i

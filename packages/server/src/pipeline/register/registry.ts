@@ -1,78 +1,61 @@
-import { CarillonError, type Job, type JobDefinition, type JobInput, type JobState } from '@carillon/contract'
+import {
+  CarillonError,
+  type Job,
+  type JobDefinition,
+  type JobInput,
+  type JobPatch,
+  type PauseInput,
+  type Run,
+} from '@carillon/contract'
 import type { DatabaseClock } from '../../db/database-clock.js'
-import type { Database } from '../../db/pool.js'
+import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
 import { jobIdOf, newUuid, uuidOf } from '../../platform/ids.js'
-import { partitionOf } from '../../platform/partition.js'
-import { namesCalendar, readCalendars } from '../calendars.js'
+import { namesCalendar } from '../calendars.js'
+import { parkedUntil } from '../parked.js'
+import { type JobName, notFound, shareCalendars } from './change.js'
+import { createJob } from './create.js'
 import { defineJob } from './definition.js'
-import { type OwedTicks, owedTicks } from './owed.js'
+import { deleteJob } from './delete.js'
+import { editJob } from './edit.js'
+import { type JobRow, jobView } from './job-view.js'
+import { pauseJob } from './pause.js'
+import { resumeJob } from './resume.js'
 import { Routes } from './routes.js'
-
-interface CreateParams {
-  uuids: string[]
-  tenants: number[]
-  partitions: number[]
-  names: string[]
-  definitions: string[]
-  one_offs: boolean[]
-  routes: number[]
-  froms: number[]
-  dues: number[]
-  start_ats: number[]
-  zone_data: string
-}
-
-interface JobRow {
-  job: number
-  uuid: string
-  state: JobState
-  version: number
-  definition: JobDefinition
-  created_at: number
-  updated_at: number
-  ended_at: number | null
-  kind: string
-  task: string
-  next_due: number | null
-  served: boolean
-}
+import { triggerJob } from './trigger.js'
 
 const tenantSettingsStatement = statement<{ tenant: number }, { min_interval_seconds: number | null }>(
   new URL('./tenant-settings.sql', import.meta.url),
 )
-const createStatement = statement<CreateParams, { uuid: string }>(
-  new URL('./create-jobs.sql', import.meta.url),
-)
-const viewStatement = statement<{ tenant: number; uuid: string }, JobRow>(
+const viewStatement = statement<{ tenant: number; uuid: string; parked_until: number }, JobRow>(
   new URL('./job-view.sql', import.meta.url),
 )
-const listStatement = statement<{ tenant: number; before_job: number; most: number }, JobRow>(
-  new URL('./list-jobs.sql', import.meta.url),
-)
+const listStatement = statement<
+  { tenant: number; before_job: number; most: number; parked_until: number },
+  JobRow
+>(new URL('./list-jobs.sql', import.meta.url))
 const findStatement = statement<
   { tenant: number; uuid: string },
   { job: number; partition: number; state: string }
 >(new URL('./find-job.sql', import.meta.url))
-const lockTimerStatement = statement<
-  { tenant: number; uuid: string },
-  { due: number | null; definition: JobDefinition | null; now: number }
->(new URL('./lock-timer.sql', import.meta.url))
-const deleteStatement = statement<{ tenant: number; uuid: string } & OwedTicks, { job: number }>(
-  new URL('./delete-job.sql', import.meta.url),
-)
 
 export interface RegistryOptions {
   database: Database
   databaseClock: DatabaseClock
   minIntervalMs: number
+  /** A tick that starts later than this was missed. */
+  lateToleranceMs?: number
   checkTarget: (target: JobDefinition['target']) => void
-  /** Told after a job was registered: its first tick may be near. */
+  /** Told after a job was registered or changed: its next tick may be near. */
   onChanged: () => void
+  /** Told after a run was triggered: it can start. */
+  onTriggered?: () => void
 }
 
-/** Registers, shows and removes jobs. What it acknowledges is committed. */
+const defaultLateToleranceMs = 15_000
+
+/** Registers, shows, changes and removes jobs. What it acknowledges is committed. */
 export class Registry {
   private readonly routes: Routes
 
@@ -83,33 +66,17 @@ export class Registry {
   async create(tenant: number, input: JobInput): Promise<Job> {
     const { database, databaseClock, checkTarget, onChanged } = this.options
     const uuid = newUuid()
-    const calendars = namesCalendar(input) ? (await readCalendars(database, [tenant])).get(tenant) : undefined
-    const job = defineJob(input, {
-      jobId: jobIdOf(uuid),
-      now: databaseClock.atLeast(),
-      minIntervalMs: await this.minIntervalMs(tenant),
-      calendars: calendars ?? {},
-    })
-    checkTarget(job.definition.target)
-    const [made] = await database.run(createStatement, {
-      uuids: [uuid],
-      tenants: [tenant],
-      partitions: [partitionOf(uuid)],
-      names: [job.definition.name],
-      definitions: [JSON.stringify(job.definition)],
-      one_offs: [job.oneOff],
-      routes: [await this.routes.of(tenant, job.definition.target)],
-      froms: [job.from],
-      dues: [job.due],
-      start_ats: [job.startAt],
-      zone_data: process.versions.tz ?? 'unknown',
-    })
-    if (made === undefined) {
-      throw new CarillonError('job_name_taken', {
-        detail: `A live job is named ${JSON.stringify(input.name)} already.`,
-        errors: [{ pointer: '/name', message: 'is taken by a live job' }],
-      })
+    const minIntervalMs = await this.minIntervalMs(database, tenant)
+    const register = async (runner: Runner) => {
+      const calendars = namesCalendar(input) ? await shareCalendars(runner, tenant) : {}
+      const now = databaseClock.atLeast()
+      const job = defineJob(input, { jobId: jobIdOf(uuid), now, minIntervalMs, calendars })
+      checkTarget(job.definition.target)
+      const route = await this.routes.of(tenant, job.definition.target, runner)
+      await createJob(runner, { uuid, tenant, route }, input, job)
     }
+    // A calendar must not change between the look at it and the job that is computed from it.
+    await (namesCalendar(input) ? database.transaction(register) : register(database))
     onChanged()
     return this.view(tenant, uuid)
   }
@@ -128,6 +95,7 @@ export class Registry {
       tenant,
       before_job: before,
       most: query.limit + 1,
+      parked_until: parkedUntil,
     })
     const page = rows.slice(0, query.limit)
     const last = page.at(-1)
@@ -137,14 +105,40 @@ export class Registry {
     }
   }
 
+  pause(tenant: number, jobId: string, input: PauseInput = {}): Promise<Job> {
+    return this.changed(tenant, jobId, (name) => pauseJob(this.options.database, name, input))
+  }
+
+  resume(tenant: number, jobId: string): Promise<Job> {
+    return this.changed(tenant, jobId, (name) => resumeJob(this.options.database, name))
+  }
+
+  /** `version` of the patch: the one that it was made for. */
+  edit(tenant: number, jobId: string, { version, ...patch }: JobPatch): Promise<Job> {
+    const { database, lateToleranceMs = defaultLateToleranceMs, checkTarget } = this.options
+    const ports = {
+      database,
+      lateToleranceMs,
+      checkTarget,
+      routeOf: (runner: Runner, owner: number, target: JobDefinition['target']) =>
+        this.routes.of(owner, target, runner),
+      minIntervalMs: (runner: Runner, owner: number) => this.minIntervalMs(runner, owner),
+    }
+    const expected = version === undefined ? {} : { version }
+    return this.changed(tenant, jobId, (name) => editJob(ports, name, patch, expected))
+  }
+
+  async trigger(tenant: number, jobId: string): Promise<Run> {
+    const { database, onChanged, onTriggered } = this.options
+    const run = await triggerJob(database, { tenant, uuid: requireUuid(jobId) })
+    onChanged()
+    if (run.status === 'pending') onTriggered?.()
+    return run
+  }
+
   async delete(tenant: number, jobId: string): Promise<void> {
-    const job = { tenant, uuid: requireUuid(jobId) }
-    const [gone] = await this.options.database.transaction(async (runner) => {
-      const [timer] = await runner.run(lockTimerStatement, job)
-      if (timer === undefined) return []
-      return runner.run(deleteStatement, { ...job, ...owedTicks(timer.due, timer.definition, timer.now) })
-    })
-    if (gone === undefined) throw notFound(jobId)
+    await deleteJob(this.options.database, { tenant, uuid: requireUuid(jobId) })
+    this.options.onChanged()
   }
 
   /** The key of a job that lives or ever lived. */
@@ -154,15 +148,26 @@ export class Registry {
     return row.job
   }
 
+  private async changed(
+    tenant: number,
+    jobId: string,
+    change: (name: JobName) => Promise<unknown>,
+  ): Promise<Job> {
+    const uuid = requireUuid(jobId)
+    await change({ tenant, uuid })
+    this.options.onChanged()
+    return this.view(tenant, uuid)
+  }
+
   /** A tenant's own limit, or the server's. */
-  private async minIntervalMs(tenant: number): Promise<number> {
-    const [settings] = await this.options.database.run(tenantSettingsStatement, { tenant })
+  private async minIntervalMs(runner: Runner, tenant: number): Promise<number> {
+    const [settings] = await runner.run(tenantSettingsStatement, { tenant })
     const own = settings?.min_interval_seconds ?? null
     return own === null ? this.options.minIntervalMs : own * 1000
   }
 
   private async view(tenant: number, uuid: string): Promise<Job> {
-    const [row] = await this.options.database.run(viewStatement, { tenant, uuid })
+    const [row] = await this.options.database.run(viewStatement, { tenant, uuid, parked_until: parkedUntil })
     if (row === undefined) throw notFound(jobIdOf(uuid))
     return jobView(row)
   }
@@ -172,38 +177,4 @@ function requireUuid(jobId: string): string {
   const uuid = uuidOf(jobId)
   if (uuid === null) throw notFound(jobId)
   return uuid
-}
-
-function notFound(jobId: string): CarillonError {
-  return new CarillonError('job_not_found', {
-    detail: `There is no job ${JSON.stringify(jobId.slice(0, 64))}.`,
-  })
-}
-
-function jobView(row: JobRow): Job {
-  const { anchor: _anchor, ...definition } = row.definition
-  return {
-    job_id: jobIdOf(row.uuid),
-    ...definition,
-    state: row.state,
-    version: row.version,
-    next_run_at: isoOrNull(row.next_due),
-    created_at: new Date(row.created_at).toISOString(),
-    updated_at: new Date(row.updated_at).toISOString(),
-    ended_at: isoOrNull(row.ended_at),
-    warnings: row.served || row.state === 'ended' ? [] : [unserved(row)],
-  }
-}
-
-function unserved(row: JobRow): { code: string; message: string } {
-  return row.kind === 'task'
-    ? {
-        code: 'no_worker_for_task',
-        message: `No live worker serves the task ${JSON.stringify(row.task)}: its runs wait. Start one with --tasks FILE.`,
-      }
-    : { code: 'no_worker', message: 'No live worker: its runs wait. Start a process with the worker role.' }
-}
-
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
 }

@@ -1,5 +1,5 @@
 import type { Target } from '@carillon/contract'
-import type { Database } from '../../db/pool.js'
+import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 
 const ensureRouteStatement = statement<{ tenant: number; kind: string; name: string }, { route: number }>(
@@ -14,13 +14,15 @@ export class Routes {
 
   constructor(private readonly database: Database) {}
 
-  async of(tenant: number, target: Target): Promise<number> {
+  /** Within a transaction only what was known before is remembered: it may still be rolled back. */
+  async of(tenant: number, target: Target, runner: Runner = this.database): Promise<number> {
     const name = target.type === 'task' ? target.task : ''
     const key = JSON.stringify([tenant, target.type, name])
     const known = this.known.get(key)
     if (known !== undefined) return known
-    const [row] = await this.database.run(ensureRouteStatement, { tenant, kind: target.type, name })
+    const [row] = await runner.run(ensureRouteStatement, { tenant, kind: target.type, name })
     if (row === undefined) throw new Error(`The route ${key} was not made.`)
+    if (runner !== this.database) return row.route
     if (this.known.size >= mostCached) this.known.clear()
     this.known.set(key, row.route)
     return row.route

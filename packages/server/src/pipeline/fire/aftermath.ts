@@ -1,0 +1,78 @@
+import type { Metrics } from '../../platform/metrics.js'
+import type { Decided, Decision, OwnedPartition } from './fire-statement.js'
+import type { Horizon } from './horizon.js'
+import type { PlannedTick } from './plan.js'
+
+export interface AftermathOptions {
+  metrics: Metrics
+  horizon: Horizon
+  /** The database has a newer epoch for these. */
+  disown: (held: readonly OwnedPartition[]) => void
+  /** Told after ticks entered the queue. */
+  onFired: () => void
+  /** Told how many missed ticks of how many jobs were left to replays. */
+  onDeferred: (ticks: number, jobs: number) => void
+}
+
+/** A timer that somebody held, or whose place was taken by a late run, is looked at again so soon. */
+const againMs = 50
+const earlyAgainMs = 100
+
+/** Decisions after which the cursor stands at a later tick. */
+const moving: ReadonlySet<Decision> = new Set<Decision>(['fired', 'skipped', 'deferred', 'overlap'])
+
+/** What follows from the database's decisions: where each timer goes on, who has to hear of it, how late we are. */
+export class Aftermath {
+  /** Jobs that are late by their own history: the tick before took its time, or the place was taken. */
+  private readonly trailing = new Set<number>()
+
+  constructor(private readonly options: AftermathOptions) {}
+
+  /** Answers how late the latest tick was that nothing but this scheduler held up. */
+  of(owned: readonly OwnedPartition[], ticks: readonly PlannedTick[], decided: readonly Decided[]): number {
+    const { metrics, onFired, onDeferred, disown } = this.options
+    const byJob = new Map(ticks.map((tick) => [tick.timer.job, tick]))
+    const refused = new Set<number>()
+    const deferred = { ticks: 0, jobs: 0 }
+    let fired = false
+    let lagMs = 0
+    for (const { job, now, decision } of decided) {
+      const tick = byJob.get(job)
+      if (tick === undefined) continue
+      metrics.ticks.inc({ decision })
+      if (decision === 'fired') {
+        fired = true
+        const lateMs = Math.max(0, now - tick.availableAt)
+        metrics.fireLateness.observe(lateMs / 1000)
+        if (!this.trailing.has(job)) lagMs = Math.max(lagMs, lateMs)
+      } else if (decision === 'deferred') {
+        deferred.jobs += 1
+        deferred.ticks += tick.replay?.count ?? 0
+      } else if (decision === 'refused') refused.add(tick.timer.partition)
+      this.follow(tick, decision, now)
+    }
+    if (refused.size > 0) {
+      metrics.refusedByEpoch.inc(refused.size)
+      disown(owned.filter(({ partition }) => refused.has(partition)))
+    }
+    if (fired) onFired()
+    if (deferred.jobs > 0) onDeferred(deferred.ticks, deferred.jobs)
+    return lagMs
+  }
+
+  /** Tells the wheel where the timer goes on. */
+  private follow({ timer, availableAt, nextStart }: PlannedTick, decision: Decision, now: number): void {
+    const { horizon } = this.options
+    const { job, partition } = timer
+    if (moving.has(decision) || decision === 'refused') {
+      if (nextStart !== null && nextStart < now && decision !== 'refused') this.trailing.add(job)
+      else this.trailing.delete(job)
+      if (nextStart !== null && decision !== 'refused') horizon.startsAt(job, partition, nextStart)
+      return
+    }
+    this.trailing.add(job)
+    // A tick whose place is taken is decided at its instant, unless the place becomes free before.
+    const again = decision === 'early' ? Math.min(availableAt, now + earlyAgainMs) : now + againMs
+    horizon.lookAgainAt(job, partition, again)
+  }
+}

@@ -1,0 +1,164 @@
+import type { Logger } from 'pino'
+import type { Database } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+import type { Clock } from '../../platform/clock.js'
+import { jobIdOf } from '../../platform/ids.js'
+import type { Metrics } from '../../platform/metrics.js'
+import { namesCalendar, readCalendars } from '../calendars.js'
+import type { OwnedPartition } from './fire-statement.js'
+import type { Governor } from './governor.js'
+import { type OpenReplay, planReplay, type ReplayTick } from './replay-plan.js'
+
+const readStatement = statement<{ partitions: number[]; most: number }, OpenReplay>(
+  new URL('./read-replays.sql', import.meta.url),
+)
+const openStatement = statement<
+  { partitions: number[] },
+  { replays: number; ticks: number; oldest: number | null }
+>(new URL('./open-replays.sql', import.meta.url))
+
+interface ReplayParams {
+  owner: number
+  partitions: number[]
+  epochs: number[]
+  replays: number[]
+  jobs: number[]
+  job_partitions: number[]
+  cursors: number[]
+  next_cursors: (number | null)[]
+  next_dues: (number | null)[]
+  versions: number[]
+  routes: number[]
+  places: (number | null)[]
+  max_attempts: number[]
+}
+type ReplayDecision = 'fired' | 'refused' | 'changed' | 'waits'
+const replayStatement = statement<ReplayParams, { replay: number; job: number; decision: ReplayDecision }>(
+  new URL('./replay.sql', import.meta.url),
+)
+
+export interface CatchUpOptions {
+  database: Database
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+  governor: Governor
+  self: () => number
+  owned: () => OwnedPartition[]
+  /** The database has a newer epoch for these. */
+  disown: (refused: readonly OwnedPartition[]) => void
+  /** Whether fresh ticks wait: they come first. */
+  freshWait: () => boolean
+  onFired: () => void
+  /** Told how much is left to catch up. */
+  onOpen: (open: { replays: number; ticks: number }) => void
+}
+
+const mostPerStatement = 500
+const repeatTellMs = 60_000
+
+/**
+ * Runs what was missed: the oldest tick first, one of a job at a time, at the governor's pace, and never while fresh ticks
+ * wait. It goes on where a crash left it: each replay is a cursor in the database.
+ */
+export class CatchUp {
+  private readonly toldAt = new Map<number, number>()
+
+  constructor(private readonly options: CatchUpOptions) {}
+
+  /** One step at the pace allowed. Answers true when more may follow at once. */
+  async runOnce(): Promise<boolean> {
+    const { database, owned, governor, freshWait, onOpen, metrics } = this.options
+    const mine = owned()
+    if (mine.length === 0) return false
+    const [open] = await database.run(openStatement, { partitions: mine.map(({ partition }) => partition) })
+    const left = { replays: open?.replays ?? 0, ticks: open?.ticks ?? 0 }
+    metrics.catchUpTicks.set(left.ticks)
+    onOpen(left)
+    if (left.replays === 0 || freshWait()) return false
+    const allowed = Math.min(mostPerStatement, await governor.allowed())
+    if (allowed < 1) return false
+    const fired = await this.fire(mine, allowed)
+    governor.used(fired)
+    return fired === mostPerStatement
+  }
+
+  private async fire(owned: OwnedPartition[], most: number): Promise<number> {
+    const { database, metrics, self, onFired } = this.options
+    // A full page, also at a slow pace: one that cannot be read must not keep the others from their turn.
+    const replays = await database.run(readStatement, {
+      partitions: owned.map(({ partition }) => partition),
+      most: mostPerStatement,
+    })
+    const ticks = (await this.plan(replays)).slice(0, most)
+    if (ticks.length === 0) return 0
+    const answers = await database.run(replayStatement, paramsOf(self(), owned, ticks))
+    const fired = answers.filter(({ decision }) => decision === 'fired').length
+    metrics.ticks.inc({ decision: 'caught_up' }, fired)
+    this.giveUpRefused(owned, ticks, answers)
+    if (fired > 0) onFired()
+    return fired
+  }
+
+  /** Another owner has a newer epoch: what was refused is no longer ours. */
+  private giveUpRefused(
+    owned: OwnedPartition[],
+    ticks: ReplayTick[],
+    answers: { replay: number; decision: ReplayDecision }[],
+  ): void {
+    const refused = new Set(
+      answers.flatMap(({ replay, decision }) => (decision === 'refused' ? [replay] : [])),
+    )
+    if (refused.size === 0) return
+    const partitions = new Set(
+      ticks.flatMap(({ replay }) => (refused.has(replay.replay) ? [replay.partition] : [])),
+    )
+    this.options.metrics.refusedByEpoch.inc(partitions.size)
+    this.options.disown(owned.filter(({ partition }) => partitions.has(partition)))
+  }
+
+  private async plan(replays: OpenReplay[]): Promise<ReplayTick[]> {
+    const { database } = this.options
+    const calendars = await readCalendars(
+      database,
+      replays.flatMap(({ tenant, definition }) => (namesCalendar(definition) ? [tenant] : [])),
+    )
+    return replays.flatMap((replay) => {
+      try {
+        return [planReplay(replay, calendars.get(replay.tenant))]
+      } catch (error) {
+        this.tellUnreadable(replay, error)
+        return []
+      }
+    })
+  }
+
+  /** Once when it is found, then once a minute: every look meets it again. */
+  private tellUnreadable({ job, uuid }: OpenReplay, error: unknown): void {
+    const { clock, log } = this.options
+    const now = clock.monotonic()
+    const told = this.toldAt.get(job)
+    if (told !== undefined && now - told < repeatTellMs) return
+    if (this.toldAt.size >= mostPerStatement) this.toldAt.clear()
+    this.toldAt.set(job, now)
+    log.error({ job: jobIdOf(uuid), err: error }, 'missed ticks of a job cannot be caught up')
+  }
+}
+
+function paramsOf(owner: number, owned: OwnedPartition[], ticks: ReplayTick[]): ReplayParams {
+  return {
+    owner,
+    partitions: owned.map(({ partition }) => partition),
+    epochs: owned.map(({ epoch }) => epoch),
+    replays: ticks.map(({ replay }) => replay.replay),
+    jobs: ticks.map(({ replay }) => replay.job),
+    job_partitions: ticks.map(({ replay }) => replay.partition),
+    cursors: ticks.map(({ replay }) => replay.cursor_ms),
+    next_cursors: ticks.map((tick) => tick.nextCursor),
+    next_dues: ticks.map((tick) => tick.nextDue),
+    versions: ticks.map(({ replay }) => replay.version),
+    routes: ticks.map(({ replay }) => replay.route),
+    places: ticks.map((tick) => tick.places),
+    max_attempts: ticks.map(({ replay }) => 1 + replay.definition.max_retries),
+  }
+}

@@ -1,0 +1,29 @@
+-- Replays of my partitions that can go on, the oldest tick first. One whose job has a run in its only place, a run that
+-- catches up, or a fresh tick that is due, waits: catching up is serial, and comes second. Without payload and target, as in read-timers.sql.
+-- Plain read: what it sees is checked again, under lock, by replay.sql.
+-- Index: replays_running (partition, cursor_ms), one range per partition; queue_slot; primary keys.
+-- @plan each-time
+-- @param partitions smallint[]
+-- @param most int
+SELECT r.replay, r.job, r.partition, r.tenant, r.cursor_ms, r.to_ms, r.version, j.id AS uuid,
+       coalesce(old.route, j.route) AS route, coalesce(old.definition, j.definition) - 'payload' - 'target' AS definition
+FROM (
+  SELECT here.*
+  FROM unnest(:partitions) AS mine (partition)
+  CROSS JOIN LATERAL (
+    SELECT *
+    FROM carillon.replays
+    WHERE partition = mine.partition AND state = 'running' AND kind = 'catch_up'
+      AND (SELECT true FROM carillon.queue q
+           WHERE q.job = replays.job AND (q.catch_up OR (q.slot >= 0 AND q.places = 1)) LIMIT 1) IS NULL
+      AND (SELECT true FROM carillon.timers t
+           WHERE t.job = replays.job AND t.partition = replays.partition AND t.start_at <= carillon.now_ms()) IS NULL
+    ORDER BY cursor_ms
+    LIMIT :most
+  ) here
+  ORDER BY here.cursor_ms
+  LIMIT :most
+) r
+JOIN carillon.jobs j ON j.job = r.job
+LEFT JOIN carillon.job_versions old ON old.job = r.job AND old.version = r.version AND j.version <> r.version
+ORDER BY r.cursor_ms

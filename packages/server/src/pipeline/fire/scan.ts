@@ -1,0 +1,89 @@
+import type { DatabaseClock } from '../../db/database-clock.js'
+import type { Database } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Horizon } from './horizon.js'
+
+interface SeenTimer {
+  job: number
+  partition: number
+  start_at: number
+  now: number
+}
+
+const scanStatement = statement<
+  {
+    partitions: number[]
+    from_starts: number[]
+    from_jobs: number[]
+    ahead_ms: number
+    most_per_partition: number
+  },
+  SeenTimer
+>(new URL('./scan-due.sql', import.meta.url))
+
+export interface ScanOptions {
+  database: Database
+  databaseClock: DatabaseClock
+  clock: Clock
+  horizon: Horizon
+  owned: () => { partition: number }[]
+  aheadMs: number
+  intervalMs: number
+}
+
+const mostPerPartition = 500
+
+/**
+ * Looks in the table itself for timers that start soon, at its own interval. The wheel's feed may miss a change that was
+ * committed late; nothing is missed here.
+ */
+export class Scan {
+  /** A partition had more than a page: the next pass should follow at once. */
+  cutShort = false
+  private scannedAt = Number.NEGATIVE_INFINITY
+  /** By partition whose page was full: the last timer of it, after which the next scan goes on. */
+  private readonly ends = new Map<number, SeenTimer>()
+
+  constructor(private readonly options: ScanOptions) {}
+
+  /** Something changed that the wheel has not heard of yet: the next pass looks whatever the interval. */
+  soon(): void {
+    this.scannedAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** Timers that start soon and that do not wait for a moment of their own; none when it is not yet time to look. */
+  async runOnce(): Promise<Map<number, number>> {
+    const { database, databaseClock, clock, horizon, owned, aheadMs, intervalMs } = this.options
+    const found = new Map<number, number>()
+    const begun = clock.monotonic()
+    if (!this.cutShort && begun - this.scannedAt < intervalMs) return found
+    this.scannedAt = begun
+    const partitions = owned().map(({ partition }) => partition)
+    const sample = databaseClock.begin()
+    const timers = await database.run(scanStatement, {
+      partitions,
+      from_starts: partitions.map((partition) => this.ends.get(partition)?.start_at ?? 0),
+      from_jobs: partitions.map((partition) => this.ends.get(partition)?.job ?? 0),
+      ahead_ms: aheadMs,
+      most_per_partition: mostPerPartition,
+    })
+    const [first] = timers
+    if (first !== undefined) sample(first.now)
+    for (const { job, partition } of timers) if (!horizon.waits(job)) found.set(job, partition)
+    this.turnPages(timers)
+    return found
+  }
+
+  /** Timers that wait, or that cannot be read, must not keep the page from those behind them. */
+  private turnPages(timers: readonly SeenTimer[]): void {
+    const pages = new Map<number, { rows: number; last: SeenTimer }>()
+    for (const timer of timers) {
+      pages.set(timer.partition, { rows: (pages.get(timer.partition)?.rows ?? 0) + 1, last: timer })
+    }
+    this.ends.clear()
+    for (const [partition, { rows, last }] of pages)
+      if (rows >= mostPerPartition) this.ends.set(partition, last)
+    this.cutShort = this.ends.size > 0
+  }
+}

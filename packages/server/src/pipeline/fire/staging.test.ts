@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { Staging } from './staging.js'
+
+/** Ticks at instants, with how many there are at each. */
+const startingBy = (ticks: Record<number, number>) => (instant: number) =>
+  Object.entries(ticks).reduce((sum, [at, count]) => sum + (Number(at) <= instant ? count : 0), 0)
+
+describe('how early ticks are staged', () => {
+  it('is the setting as long as all that starts can be staged in it', () => {
+    expect(new Staging(2_000).aheadMs(0, startingBy({ 1_500: 20_000, 50_000: 20_000 }))).toBe(2_000)
+    expect(new Staging(300).aheadMs(0, () => 0)).toBe(300)
+  })
+
+  it('is as long as a crowd at one instant needs, once it is that near', () => {
+    const staging = new Staging(2_000)
+    // 500,000 at the assumed 20,000 a second and a reserve: more than 30 s, less than 45 s.
+    const midnight = startingBy({ 100_000: 500_000 })
+    expect(staging.aheadMs(0, midnight)).toBe(2_000)
+    expect(staging.aheadMs(69_999, midnight)).toBe(2_000)
+    expect(staging.aheadMs(70_000, midnight)).toBe(30_000)
+    expect(staging.aheadMs(99_000, midnight)).toBe(30_000)
+  })
+
+  it('is never longer than a minute', () => {
+    expect(new Staging(2_000).aheadMs(0, () => 1e9)).toBe(60_000)
+  })
+
+  it('grows when staging turns out slower than assumed, and shrinks when it is faster', () => {
+    const crowd = startingBy({ 1_000: 100_000 })
+    const staging = new Staging(2_000)
+    expect(staging.aheadMs(0, crowd)).toBe(5_000)
+    for (let at = 0; at < 50; at++) staging.measured(1_000, 200)
+    expect(staging.aheadMs(0, crowd)).toBe(20_000)
+    for (let at = 0; at < 50; at++) staging.measured(1_000, 10)
+    expect(staging.aheadMs(0, crowd)).toBe(2_000)
+  })
+
+  it('does not jump at one slow batch, and learns nothing from small ones', () => {
+    const crowd = startingBy({ 1_000: 100_000 })
+    const staging = new Staging(2_000)
+    staging.measured(1_000, 2_000)
+    expect(staging.aheadMs(0, crowd)).toBe(8_000)
+    const untaught = new Staging(2_000)
+    for (let at = 0; at < 50; at++) {
+      untaught.measured(199, 10_000)
+      untaught.measured(5_000, 0)
+    }
+    expect(untaught.aheadMs(0, crowd)).toBe(5_000)
+  })
+})
+
+describe('when a tick may be staged', () => {
+  it('is as early as ticks are staged, for a job whose ticks are far apart', () => {
+    expect(Staging.notBefore(100_000, 100_000, 40_000, 2_000)).toBe(98_000)
+    expect(Staging.notBefore(100_000, 100_000, 40_000, 30_000)).toBe(70_000)
+    expect(Staging.notBefore(100_000, 100_000, 40_000, 60_000)).toBe(70_000)
+  })
+
+  it('leaves half of the gap before it free', () => {
+    expect(Staging.notBefore(100_000, 100_000, 99_000, 2_000)).toBe(99_500)
+    expect(Staging.notBefore(100_000, 100_000, 97_000, 2_000)).toBe(98_500)
+  })
+
+  it('counts from the start, which jitter may have put off', () => {
+    expect(Staging.notBefore(107_000, 100_000, 99_000, 2_000)).toBe(106_500)
+  })
+
+  it('leaves a quarter of a second to stage in, however close the ticks are', () => {
+    expect(Staging.notBefore(100_000, 100_000, 99_900, 2_000)).toBe(99_750)
+    expect(Staging.notBefore(100_000, 100_000, 99_999, 100)).toBe(99_900)
+  })
+})

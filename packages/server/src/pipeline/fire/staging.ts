@@ -1,0 +1,40 @@
+/** Until it is measured: so many ticks can be staged a second. */
+const assumedPerSecond = 20_000
+/** A measurement counts so much against those before it. */
+const weight = 0.2
+/** Staging takes a little longer than at its best. */
+const reserve = 1.3
+const stepsMs = [1_000, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000, 30_000, 45_000, 60_000]
+
+/**
+ * How early ticks are staged. Usually by the setting; where more start at one instant than can be staged in that time, by as
+ * much as they need.
+ */
+export class Staging {
+  private perSecond = assumedPerSecond
+
+  constructor(private readonly leastMs: number) {}
+
+  /** So many ticks took so long. Small batches say nothing about the pace of large ones. */
+  measured(ticks: number, tookMs: number): void {
+    if (ticks < 200 || tookMs <= 0) return
+    this.perSecond += weight * ((ticks / tookMs) * 1000 - this.perSecond)
+  }
+
+  /** The longest time ahead within which more ticks start than can be staged in it. */
+  aheadMs(now: number, startingBy: (instant: number) => number): number {
+    const crowded = stepsMs.filter((ms) => (startingBy(now + ms) / this.perSecond) * 1000 * reserve >= ms)
+    return Math.max(this.leastMs, ...crowded)
+  }
+
+  /**
+   * When a tick may be staged: not longer before its start than half the time since the tick before it, so that between two
+   * runs of a frequent job its place is free for a retry, a trigger or one that catches up.
+   */
+  static notBefore(startAt: number, due: number, previous: number, aheadMs: number): number {
+    return startAt - Math.min(aheadMs, Math.max(leastHalfMs, (due - previous) / 2))
+  }
+}
+
+/** Too little time to stage in would make every tick late. */
+const leastHalfMs = 250

@@ -1,0 +1,112 @@
+import { isDeepStrictEqual } from 'node:util'
+import { CarillonError, type JobDefinition, type JobPatch } from '@carillon/contract'
+import type { Database, Runner } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+import { type CalendarSet, checkFrequency } from '../../time/schedule.js'
+import { jobIdOf } from '../../platform/ids.js'
+import { calendarsNamed } from './calendar-content.js'
+import { changing, type JobName, type Situation } from './change.js'
+import { checkDefinition, neverFires, patchDefinition } from './definition.js'
+import { hasEnded } from './ended.js'
+import { moveCursors } from './move.js'
+import { type Rescheduled, reschedule } from './reschedule.js'
+import { takeBack } from './taking-back.js'
+
+const editStatement = statement<
+  {
+    job: number
+    now: number
+    from_ms: number
+    name: string
+    definition: string
+    one_off: boolean
+    route: number
+    zone_data: string
+    calendars: string | null
+    state: string
+  },
+  { version: number }
+>(new URL('./edit-job.sql', import.meta.url))
+
+export interface EditPorts {
+  database: Database
+  lateToleranceMs: number
+  checkTarget: (target: JobDefinition['target']) => void
+  routeOf: (runner: Runner, tenant: number, target: JobDefinition['target']) => Promise<number>
+  minIntervalMs: (runner: Runner, tenant: number) => Promise<number>
+}
+
+/** Merges the given fields into the definition: a new version, from the next tick on. Nothing given, nothing done. */
+export async function editJob(
+  ports: EditPorts,
+  name: JobName,
+  patch: JobPatch,
+  expected: { version?: number } = {},
+): Promise<void> {
+  await changing(ports.database, name, async (situation, calendars, runner) => {
+    const { job, now, state, tenant, definition: old } = situation
+    checkVersion(situation, expected.version)
+    if (state === 'ended' && takeBack(situation, null).count === 0) throw hasEnded(situation)
+    const definition = patchDefinition(old, patch)
+    if (isDeepStrictEqual(definition, old)) return
+    checkDefinition(definition)
+    ports.checkTarget(definition.target)
+    const planned = reschedule(
+      situation,
+      { definition: old, calendars },
+      { definition, calendars },
+      ports.lateToleranceMs,
+    )
+    checkTicks(planned, situation, definition, await ports.minIntervalMs(runner, tenant))
+    const route = await ports.routeOf(runner, tenant, definition.target)
+    await moveCursors(runner, now, [{ situation, move: planned.move }])
+    await runner.run(editStatement, {
+      job,
+      now,
+      from_ms: planned.from,
+      name: definition.name,
+      definition: JSON.stringify(definition),
+      one_off: planned.schedule.kind === 'once',
+      route,
+      zone_data: process.versions.tz ?? 'unknown',
+      calendars: contentOf(calendars, old),
+      state: planned.ends ? 'ended' : state === 'paused' ? 'paused' : 'active',
+    })
+  })
+}
+
+function contentOf(calendars: CalendarSet, definition: JobDefinition): string | null {
+  const named = calendarsNamed(definition, calendars)
+  return named === null ? null : JSON.stringify(named)
+}
+
+function checkVersion({ uuid, version }: Situation, expected: number | undefined): void {
+  if (expected === undefined || expected === version) return
+  throw new CarillonError('job_version_conflict', {
+    detail: `The job ${jobIdOf(uuid)} is at version ${version}, not ${expected}.`,
+  })
+}
+
+function checkTicks(
+  { schedule, next, from, move }: Rescheduled,
+  { now, runs }: Situation,
+  { max_runs: mostRuns }: JobDefinition,
+  minIntervalMs: number,
+): void {
+  const made = runs - move.taken.count
+  if (mostRuns !== null && made >= mostRuns) {
+    throw new CarillonError('validation_failed', {
+      detail: `The schedule has made ${made} runs already; max_runs is ${mostRuns}.`,
+      errors: [{ pointer: '/max_runs', message: `must be more than the ${made} runs made so far` }],
+    })
+  }
+  if (schedule.kind !== 'once') {
+    if (next === null) throw new CarillonError('schedule_never_fires', { errors: [neverFires] })
+    checkFrequency(schedule, now, minIntervalMs)
+  } else if (next === null) {
+    throw new CarillonError('schedule_in_past', {
+      detail: `The instant is not after ${new Date(Math.max(from, now)).toISOString()}, from when the change applies.`,
+      errors: [{ pointer: '/schedule', message: 'lies in the past' }],
+    })
+  }
+}

@@ -1,0 +1,52 @@
+import type { Job, JobDefinition, JobState } from '@carillon/contract'
+import { jobIdOf } from '../../platform/ids.js'
+
+/** A job as job-view.sql and list-jobs.sql answer it. */
+export interface JobRow {
+  job: number
+  uuid: string
+  state: JobState
+  version: number
+  definition: JobDefinition
+  created_at: number
+  updated_at: number
+  ended_at: number | null
+  paused_at: number | null
+  pause_reason: string | null
+  paused_until: number | null
+  kind: string
+  task: string
+  next_due: number | null
+  served: boolean
+}
+
+export function jobView(row: JobRow): Job {
+  const { anchor: _anchor, ...definition } = row.definition
+  return {
+    job_id: jobIdOf(row.uuid),
+    ...definition,
+    state: row.state,
+    version: row.version,
+    next_run_at: isoOrNull(row.next_due),
+    created_at: new Date(row.created_at).toISOString(),
+    updated_at: new Date(row.updated_at).toISOString(),
+    ended_at: isoOrNull(row.ended_at),
+    paused_at: isoOrNull(row.paused_at),
+    pause_reason: row.pause_reason,
+    paused_until: isoOrNull(row.paused_until),
+    warnings: row.served || row.state === 'ended' ? [] : [unserved(row)],
+  }
+}
+
+function unserved(row: JobRow): { code: string; message: string } {
+  return row.kind === 'task'
+    ? {
+        code: 'no_worker_for_task',
+        message: `No live worker serves the task ${JSON.stringify(row.task)}: its runs wait. Start one with --tasks FILE.`,
+      }
+    : { code: 'no_worker', message: 'No live worker: its runs wait. Start a process with the worker role.' }
+}
+
+function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}

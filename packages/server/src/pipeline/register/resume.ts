@@ -1,0 +1,54 @@
+import type { Database } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+import { type CalendarSet, parseSchedule } from '../../time/schedule.js'
+import { parkedUntil } from '../parked.js'
+import { changing, type JobName, type Situation } from './change.js'
+import { hasEnded } from './ended.js'
+import { type Move, moveCursors } from './move.js'
+import { policyOf, runsLeft, settle } from './settle.js'
+import { startOf, spreadOf } from './starting.js'
+
+const resumeStatement = statement<
+  { job: number; now: number; parked_until: number; ends: boolean },
+  { job: number }
+>(new URL('./resume-job.sql', import.meta.url))
+
+/**
+ * Lets a paused job go on. Its missed-run policy decides, once, about every tick of the pause. `onlyIfOver`: not if the
+ * pause was given a later end meanwhile. Answers whether it was resumed; a job that is not paused stays as it is.
+ */
+export function resumeJob(database: Database, name: JobName, { onlyIfOver = false } = {}): Promise<boolean> {
+  return changing(database, name, async (situation, calendars, runner) => {
+    const { job, now, state, paused_until: until } = situation
+    if (state === 'ended') throw hasEnded(situation)
+    if (state === 'active' || (onlyIfOver && (until === null || until > now))) return false
+    const move = afterPause(situation, calendars)
+    await moveCursors(runner, now, [{ situation, move }])
+    await runner.run(resumeStatement, { job, now, parked_until: parkedUntil, ends: move.due === null })
+    return true
+  })
+}
+
+/** A tick whose start is still ahead was not missed: it is the next one. */
+function afterPause(situation: Situation, calendars: CalendarSet): Move {
+  const { definition, now, runs, accounted_through: accounted } = situation
+  const schedule = parseSchedule({ ...definition, calendars })
+  const { skip, skipNext, replay, next } = settle({
+    schedule,
+    first: schedule.next(accounted),
+    through: now - spreadOf(situation, schedule, definition),
+    policy: policyOf(definition, runs),
+  })
+  const due = runsLeft(definition, runs + (replay?.count ?? 0)) === 0 ? null : next
+  return {
+    taken: { from: null, count: 0 },
+    skip,
+    skipNext,
+    replay,
+    accounted: Math.max(accounted, skip?.to ?? accounted, replay?.to ?? accounted),
+    due,
+    startAt: startOf(due, situation, schedule, definition),
+    reason: 'paused',
+    replayState: 'running',
+  }
+}
