@@ -18,6 +18,17 @@ export interface JobFlags {
   misfireGraceSeconds?: string
   timeoutSeconds?: string
   idempotencyKeyTemplate?: string
+  overlap?: string
+  maxConcurrent?: string
+  exclude?: string[]
+  onExcluded?: string
+  startsAt?: string
+  endsAt?: string
+  maxRuns?: string
+  jitterSeconds?: string
+  fireWindowSeconds?: string
+  dstGap?: string
+  dstOverlap?: string
 }
 
 /**
@@ -30,8 +41,13 @@ export function jobInputOf(name: string | undefined, flags: JobFlags): JobInput 
       "A job needs a name and a schedule: carillon jobs create NAME --schedule '0 9 * * 1', or a file: -f job.json",
     )
   }
+  // The server checks the words that the type narrows, and names those it knows.
+  return { name, ...fieldsOf(flags) } as unknown as JobInput
+}
+
+/** The fields that were given, and no others. */
+export function fieldsOf(flags: JobFlags): Partial<JobInput> {
   const input = {
-    name,
     schedule: flags.schedule,
     timezone: flags.timezone,
     target: targetOf(flags),
@@ -43,10 +59,20 @@ export function jobInputOf(name: string | undefined, flags: JobFlags): JobInput 
     max_missed: integerOf(flags.maxMissed, '--max-missed'),
     misfire_grace_seconds: integerOf(flags.misfireGraceSeconds, '--misfire-grace-seconds'),
     timeout_seconds: integerOf(flags.timeoutSeconds, '--timeout-seconds'),
+    overlap_policy: flags.overlap?.toUpperCase(),
+    max_concurrent: integerOf(flags.maxConcurrent, '--max-concurrent'),
+    exclude: flags.exclude,
+    on_excluded: flags.onExcluded,
+    starts_at: flags.startsAt,
+    ends_at: flags.endsAt,
+    max_runs: integerOf(flags.maxRuns, '--max-runs'),
+    jitter_seconds: integerOf(flags.jitterSeconds, '--jitter-seconds'),
+    fire_window_seconds: integerOf(flags.fireWindowSeconds, '--fire-window-seconds'),
+    dst_gap: flags.dstGap,
+    dst_overlap: flags.dstOverlap,
   }
   const given = Object.entries(input).filter(([, value]) => value !== undefined)
-  // The server checks the words that the type narrows, and names those it knows.
-  return Object.fromEntries(given) as unknown as JobInput
+  return Object.fromEntries(given)
 }
 
 export function parseJson(text: string, what: string): unknown {

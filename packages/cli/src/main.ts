@@ -1,12 +1,18 @@
 import { Command } from 'commander'
+import { brakeCommand } from './commands/brake.js'
+import { calendarsCommand } from './commands/calendars.js'
+import { clusterCommand } from './commands/cluster.js'
 import { configCommand } from './commands/config.js'
 import { doctorCommand } from './commands/doctor.js'
+import { eventsCommand } from './commands/events.js'
 import { explainCommand } from './commands/explain.js'
 import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
 import { nextCommand } from './commands/next.js'
 import { runsCommand } from './commands/runs.js'
 import { upCommand } from './commands/up.js'
+import { verifyCommand } from './commands/verify.js'
+import { whyCommand } from './commands/why.js'
 import { exitCodeOf, explainFailure } from './failure.js'
 import { outliveReaders } from './output/output.js'
 import { visibleLines } from './output/visible.js'
@@ -20,7 +26,13 @@ const program = new Command('carillon')
   .addCommand(upCommand())
   .addCommand(jobsCommand())
   .addCommand(runsCommand())
+  .addCommand(calendarsCommand())
   .addCommand(nextCommand())
+  .addCommand(whyCommand())
+  .addCommand(verifyCommand())
+  .addCommand(clusterCommand())
+  .addCommand(brakeCommand())
+  .addCommand(eventsCommand())
   .addCommand(explainCommand())
   .addCommand(configCommand())
   .addCommand(doctorCommand())

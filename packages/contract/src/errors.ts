@@ -31,6 +31,11 @@ export const errorCatalogue = {
     title: 'There is no such job',
     hint: 'List the jobs with GET /api/v1/jobs. A deleted or collected job still answers under /runs.',
   },
+  calendar_not_found: {
+    status: 404,
+    title: 'There is no such calendar',
+    hint: 'List the calendars with GET /api/v1/calendars.',
+  },
   request_timeout: {
     status: 408,
     title: 'The request did not arrive in time',
@@ -40,6 +45,21 @@ export const errorCatalogue = {
     status: 409,
     title: 'A live job has this name already',
     hint: 'Choose another name, or delete the job that has it.',
+  },
+  job_ended: {
+    status: 409,
+    title: 'The job has ended',
+    hint: 'No tick is ahead, so there is nothing to pause, resume or edit. Register a new job; triggering this one still works.',
+  },
+  job_version_conflict: {
+    status: 409,
+    title: 'The job has changed meanwhile',
+    hint: 'Read the job, apply the change to what it is now, and send its version.',
+  },
+  calendar_in_use: {
+    status: 409,
+    title: 'Live jobs name this calendar',
+    hint: 'Take it out of their `exclude` first, or empty the calendar instead of deleting it.',
   },
   body_too_large: {
     status: 413,
@@ -95,6 +115,11 @@ export const errorCatalogue = {
     status: 422,
     title: 'The target cannot be used',
     hint: 'See the target schemas in GET /api/v1/openapi.json. CARILLON_ALLOWED_NETWORKS opens private addresses.',
+  },
+  invalid_calendar: {
+    status: 422,
+    title: 'The calendar cannot be read',
+    hint: 'Dates are "2026-12-25" or "2026-12-24/2027-01-02"; a blackout has from, to and reason.',
   },
   invalid_cursor: {
     status: 422,

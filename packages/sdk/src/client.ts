@@ -1,4 +1,6 @@
-import type { Job, JobInput, JobList, Run } from '@carillon/contract'
+import type { Job, JobInput, JobList, JobPatch, PauseInput, Run, Why } from '@carillon/contract'
+import { type AccountCalls, accountCalls } from './account.js'
+import { type CalendarCalls, calendarCalls } from './calendars.js'
 import { type Call, send, type TransportOptions } from './transport.js'
 
 export interface ClientOptions {
@@ -9,14 +11,14 @@ export interface ClientOptions {
   fetch?: typeof globalThis.fetch
   /** For one call, from start to last byte. Default 30,000. */
   timeoutMs?: number
-  /** How often a GET or DELETE is repeated after a lost answer or a 503. Default 3. A POST never is. */
+  /** How often a GET, PUT or DELETE is repeated after a lost answer or a 503. Default 3. A POST or PATCH never is. */
   maxRetries?: number
   /** Waits between tries; tests put their own in place. */
   sleep?: (ms: number) => Promise<void>
   random?: () => number
 }
 
-export interface Client {
+export interface Client extends AccountCalls, CalendarCalls {
   readonly jobs: {
     create(input: JobInput): Promise<Job>
     /** One page; pass its `next_cursor` for the next one. */
@@ -25,8 +27,17 @@ export interface Client {
     iterate(options?: { limit?: number }): AsyncGenerator<Job, void, undefined>
     get(id: string): Promise<Job>
     delete(id: string): Promise<void>
+    /** Changes the given fields, each as a whole; null: back to its default. `version`: only if it is the present one. */
+    edit(id: string, patch: JobPatch): Promise<Job>
+    /** Nothing of it starts any more, until it is resumed or `until` has come. */
+    pause(id: string, pause?: PauseInput): Promise<Job>
+    resume(id: string): Promise<Job>
+    /** A run now, beside the schedule; `status` is skipped where the job's overlap policy passes over it. */
+    trigger(id: string): Promise<Run>
     /** What became of the job's ticks, in the server's order. */
     runs(id: string, options?: { limit?: number }): Promise<Run[]>
+    /** What became of one tick, and why: an instant, or a reading of the clocks in the job's zone. */
+    why(id: string, at: string): Promise<Why>
   }
 }
 
@@ -51,9 +62,17 @@ export function createClient(options: ClientOptions): Client {
       async delete(id) {
         await call({ method: 'DELETE', path: jobPath(id) })
       },
+      edit: async (id, patch) => await call<Job>({ method: 'PATCH', path: jobPath(id), body: patch }),
+      pause: async (id, pause = {}) =>
+        await call<Job>({ method: 'POST', path: `${jobPath(id)}/pause`, body: pause }),
+      resume: async (id) => await call<Job>({ method: 'POST', path: `${jobPath(id)}/resume`, body: {} }),
+      trigger: async (id) => await call<Run>({ method: 'POST', path: `${jobPath(id)}/trigger`, body: {} }),
       runs: async (id, page = {}) =>
         await call<Run[]>({ method: 'GET', path: `${jobPath(id)}/runs`, query: page }),
+      why: async (id, at) => await call<Why>({ method: 'GET', path: `${jobPath(id)}/why`, query: { at } }),
     },
+    ...accountCalls(call),
+    ...calendarCalls(call),
   }
 }
 

@@ -1,5 +1,15 @@
 export type {
+  PauseInput,
+  JobPatch,
+  CalendarList,
+  CalendarInput,
+  Calendar,
+  Brake,
+  BrakeInput,
+  ClusterView,
+  Event,
   FieldProblem,
+  Finding,
   HttpTarget,
   Job,
   JobInput,
@@ -7,8 +17,14 @@ export type {
   Run,
   Target,
   TaskTarget,
+  Verification,
+  WebhookEnvelope,
+  Why,
 } from '@carillon/contract'
+export type { AccountCalls, VerifyOptions } from './account.js'
+export type { CalendarCalls } from './calendars.js'
 export { type Client, type ClientOptions, createClient } from './client.js'
+export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'
 export {
   defineTask,
@@ -18,3 +34,13 @@ export {
   type TaskDefinition,
   type TaskLog,
 } from './task.js'
+export {
+  type VerifiedSignature,
+  type VerifyWebhookOptions,
+  verifySignature,
+  verifyWebhook,
+  WebhookError,
+  type WebhookErrorCode,
+  type WebhookHeaders,
+  type WebhookSecret,
+} from './webhook.js'

@@ -12,7 +12,7 @@ export interface TransportOptions {
 }
 
 export interface Call {
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below the base URL, already encoded. */
   path: string
   query?: Record<string, string | number | undefined>
@@ -31,7 +31,7 @@ const longestBackoffMs = 5_000
 
 /** Makes one API call. Only calls that are safe to repeat are: after a lost answer or a 503, a bounded number of times. */
 export async function send(options: TransportOptions, call: Call): Promise<Answer> {
-  const retries = call.method === 'POST' ? 0 : options.maxRetries
+  const retries = call.method === 'POST' || call.method === 'PATCH' ? 0 : options.maxRetries
   let repeated = false
   for (let tries = 0; ; tries++) {
     try {

@@ -19,6 +19,7 @@ export {
   inspectServer,
   type ServerFacts,
 } from './db/inspect.js'
+export { Account, defaultTenant } from './pipeline/account/account.js'
 export { loadMigrations, type MigrationStatus } from './db/migrate.js'
 export { loadTasks } from './targets/task-registry.js'
 export { version } from './version.js'

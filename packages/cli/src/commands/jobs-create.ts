@@ -7,7 +7,8 @@ import { outputOf, withJson } from '../output/output.js'
 import { whenInZone } from '../output/time.js'
 import { visible } from '../output/visible.js'
 import { readInput } from '../read-input.js'
-import { append, withSettings } from '../settings.js'
+import { payloadOf, withJobFlags } from '../job-flags.js'
+import { withSettings } from '../settings.js'
 import { UsageError } from '../usage.js'
 import { jobWarnings } from '../views/jobs.js'
 
@@ -26,27 +27,7 @@ export function jobsCreateCommand(): Command {
       '-f, --file <file>',
       'JSON of the job as the API takes it; - reads stdin; excludes the flags below',
     )
-    .option(
-      '--schedule <schedule>',
-      'cron "0 9 * * 1", interval "@every 5m", or instant "2026-12-01T09:00:00Z"',
-    )
-    .option('--timezone <zone>', 'IANA name that the schedule is meant in (default UTC)')
-    .option('--http <url>', 'call this URL')
-    .option('--method <method>', 'HTTP method (default POST)')
-    .option('--header <header>', "'Name: value', sent with every call; may be repeated", append)
-    .option('--task <name>', "run this task of a worker (default: the job's name)")
-    .option('--payload <json>', 'JSON value given to the target; @file reads a file, - reads stdin')
-    .option('--max-retries <n>', 'retries after the first attempt (default 3)')
-    .option('--retry-backoff <kind>', 'fixed, linear or exponential (default exponential)')
-    .option(
-      '--missed-window <policy>',
-      'ticks missed in an outage: SKIP, RUN_ONCE or RUN_ALL (default RUN_ONCE)',
-    )
-    .option('--max-missed <n>', 'most missed ticks that RUN_ALL runs (default 10)')
-    .option('--misfire-grace-seconds <n>', 'a tick missed longer ago than this is not run')
-    .option('--timeout-seconds <n>', 'time that one attempt has (default 300)')
-    .option('--idempotency-key-template <template>', 'default {{job_id}}:{{scheduled_at_unix}}')
-    .addHelpText('after', examples)
+  withJobFlags(command).addHelpText('after', examples)
   withSettings(withJson(command), 'client')
   command.action(async (name: string | undefined) => {
     const output = outputOf(command)
@@ -72,12 +53,6 @@ async function inputOf(command: Command, name: string | undefined): Promise<JobI
   }
   // Whether it is a job, and what is wrong with it, the server says.
   return parseJson(await readInput(file), file === '-' ? 'What came on stdin' : visible(file)) as JobInput
-}
-
-async function payloadOf({ payload }: JobFlags): Promise<Pick<JobFlags, 'payload'>> {
-  if (payload === undefined) return {}
-  if (payload === '-') return { payload: await readInput('-') }
-  return { payload: payload.startsWith('@') ? await readInput(payload.slice(1)) : payload }
 }
 
 function registered(job: Job, look: Look): string {

@@ -31,6 +31,7 @@ export function jobDetails(job: Job, look: Look): string {
     ['Name', colors.bold(visible(job.name))],
     ['Id', visible(job.job_id)],
     ['State', paintStatus(statusText(visible(job.state)), job.state, colors)],
+    ...pauseOf(job, look),
     ['Schedule', visible(scheduleText(job.schedule))],
     ['Time zone', visible(job.timezone)],
     ['Next run', whenInZone(job.next_run_at, look)],
@@ -40,6 +41,7 @@ export function jobDetails(job: Job, look: Look): string {
     ['Idempotency', visible(job.idempotency_key_template)],
     ['Retries', `${job.max_retries}, ${visible(job.retry_backoff)} backoff`],
     ['Missed ticks', missedOf(job)],
+    ['Overlap', overlapOf(job)],
     ['Timeout', duration(job.timeout_seconds * 1000)],
     ['Version', String(job.version)],
     ['Created', whenInZone(job.created_at, look)],
@@ -47,6 +49,19 @@ export function jobDetails(job: Job, look: Look): string {
     ...(job.ended_at === null ? [] : [['Ended', whenInZone(job.ended_at, look)] as [string, string]]),
   ]
   return renderFacts(facts, look) + jobWarnings(job, look)
+}
+
+/** One line about a change of a job: what was done, and what comes next. */
+export function changed(what: string, job: Job, look: Look, also?: string): string {
+  const { green, bold } = look.colors
+  const next =
+    job.next_run_at === null
+      ? job.state === 'paused'
+        ? ''
+        : ', no tick ahead'
+      : `, next run ${whenInZone(job.next_run_at, look)}`
+  const detail = also === undefined ? '' : `, ${also}`
+  return `${green('✓')} ${what} ${bold(visible(job.name))} (${visible(job.job_id)})${detail}${next}\n`
 }
 
 export function jobWarnings(job: Job, { colors }: Pick<Look, 'colors'>): string {
@@ -73,6 +88,20 @@ function targetOf(target: Target): string {
 function headersOf(target: Target): [string, string][] {
   const names = target.type === 'http' ? Object.keys(target.headers ?? {}) : []
   return names.length === 0 ? [] : [['Headers', `${visible(names.join(', '))} (values: --json)`]]
+}
+
+/** Since when it is paused, why, and until when. */
+function pauseOf(job: Job, look: Look): [string, string][] {
+  if (job.paused_at === null) return []
+  return [
+    ['Paused', whenInZone(job.paused_at, look)],
+    ...(job.pause_reason === null ? [] : [['Because', visible(job.pause_reason)] as [string, string]]),
+    ...(job.paused_until === null ? [] : [['Until', whenInZone(job.paused_until, look)] as [string, string]]),
+  ]
+}
+
+function overlapOf({ overlap_policy: policy, max_concurrent: most }: Job): string {
+  return most === null ? visible(policy) : `${visible(policy)}, ${most} at once`
 }
 
 function missedOf(job: Job): string {

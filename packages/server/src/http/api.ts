@@ -1,4 +1,18 @@
-import type { Job, JobInput, Run } from '@carillon/contract'
+import type {
+  Brake,
+  BrakeInput,
+  Calendar,
+  CalendarInput,
+  ClusterView,
+  Event,
+  Job,
+  JobInput,
+  JobPatch,
+  PauseInput,
+  Run,
+  Verification,
+  Why,
+} from '@carillon/contract'
 
 /** What main.ts hands to the HTTP room. Rules and SQL live behind these; errors come out as CarillonError. */
 export interface JobsPort {
@@ -6,6 +20,17 @@ export interface JobsPort {
   list(tenant: number, query: PageQuery): Promise<{ data: Job[]; next_cursor: string | null }>
   get(tenant: number, jobId: string): Promise<Job>
   delete(tenant: number, jobId: string): Promise<void>
+  pause(tenant: number, jobId: string, input: PauseInput): Promise<Job>
+  resume(tenant: number, jobId: string): Promise<Job>
+  edit(tenant: number, jobId: string, patch: JobPatch): Promise<Job>
+  trigger(tenant: number, jobId: string): Promise<Run>
+}
+
+export interface CalendarsPort {
+  list(tenant: number): Promise<{ data: Calendar[] }>
+  get(tenant: number, name: string): Promise<Calendar>
+  put(tenant: number, name: string, input: CalendarInput): Promise<Calendar>
+  delete(tenant: number, name: string): Promise<void>
 }
 
 export interface RunsPort {
@@ -14,6 +39,20 @@ export interface RunsPort {
     jobId: string,
     query: PageQuery,
   ): Promise<{ runs: Run[]; next_cursor: string | null }>
+}
+
+/** What became of every tick, and how the fleet is. */
+export interface AccountPort {
+  why(tenant: number, jobId: string, at: string): Promise<Why>
+  verify(
+    tenant: number,
+    query: { from: string; to: string | undefined; jobId: string | undefined; cursor: string | undefined },
+  ): Promise<Verification>
+  cluster(tenant: number): Promise<ClusterView>
+  events(query: { tenant: number; openOnly: boolean; limit: number }): Promise<Event[]>
+  brake(): Promise<Brake | null>
+  setBrake(input: BrakeInput): Promise<Brake>
+  clearBrake(): Promise<boolean>
 }
 
 export interface PageQuery {
@@ -38,5 +77,7 @@ export interface MetricsPort {
 
 export interface ApiPorts {
   jobs: JobsPort
+  calendars: CalendarsPort
   runs: RunsPort
+  account: AccountPort
 }

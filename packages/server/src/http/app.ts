@@ -8,8 +8,13 @@ import { type KnownRoute, KnownRoutes } from './known-routes.js'
 import { collectOpenApi, operation } from './openapi.js'
 import { answerError, answerUnknownRoute } from './problems.js'
 import { requestIdOf } from './request-id.js'
+import { addAccountRoutes } from './routes/account.js'
+import { addBrakeRoutes } from './routes/brake.js'
+import { addClusterRoutes } from './routes/cluster.js'
+import { addCalendarRoutes } from './routes/calendars.js'
 import { addDashboard } from './routes/dashboard.js'
 import { addHealthRoutes } from './routes/health.js'
+import { addJobChangeRoutes } from './routes/job-changes.js'
 import { addJobRoutes } from './routes/jobs.js'
 import { addRunRoutes } from './routes/runs.js'
 import { addComponents } from './schemas.js'
@@ -123,7 +128,12 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
     else done(refusedEncoding(encoding))
   })
   addJobRoutes(app, ports.jobs)
+  addJobChangeRoutes(app, ports.jobs)
+  addCalendarRoutes(app, ports.calendars)
   addRunRoutes(app, ports.runs)
+  addAccountRoutes(app, ports.account)
+  addClusterRoutes(app, ports.account)
+  addBrakeRoutes(app, ports.account)
   app.get('/openapi.json', { schema: openApiOperation }, (_request, reply) => reply.send(app.swagger()))
   done()
 }

@@ -95,6 +95,19 @@ describe('the OpenAPI document', () => {
     const names = Object.keys(document.components.schemas)
     expect(names.sort()).toEqual(
       [
+        'Blackout',
+        'Brake',
+        'BrakeInput',
+        'BrakeState',
+        'Calendar',
+        'CalendarInput',
+        'CalendarList',
+        'JobPatch',
+        'PauseInput',
+        'ClusterView',
+        'Event',
+        'EventList',
+        'Finding',
         'HttpTarget',
         'Job',
         'JobInput',
@@ -104,6 +117,8 @@ describe('the OpenAPI document', () => {
         'RunArray',
         'Target',
         'TaskTarget',
+        'Verification',
+        'Why',
       ].sort(),
     )
     const references = everyReference(document)

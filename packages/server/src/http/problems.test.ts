@@ -96,7 +96,7 @@ describe('a route that does not exist', () => {
 
   it.each([
     ['PUT', '/api/v1/jobs', 'GET, HEAD, POST'],
-    ['POST', '/api/v1/jobs/job_00000000000000000000000001', 'DELETE, GET, HEAD'],
+    ['POST', '/api/v1/jobs/job_00000000000000000000000001', 'DELETE, GET, HEAD, PATCH'],
     ['DELETE', '/api/v1/jobs/?limit=1', 'GET, HEAD, POST'],
     ['OPTIONS', '/healthz', 'GET, HEAD'],
   ] as const)('%s %s is told which methods there are', async (method, url, methods) => {

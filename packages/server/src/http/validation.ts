@@ -12,11 +12,11 @@ interface SchemaFault extends FastifySchemaValidationError {
 }
 
 interface SchemaNode {
-  type?: string
+  type?: string | readonly string[]
   minimum?: number
   maximum?: number
   maxLength?: number
-  enum?: readonly string[]
+  enum?: readonly (string | null)[]
   properties?: Record<string, SchemaNode>
   const?: string
   oneOf?: readonly { $ref: string }[]
@@ -72,10 +72,11 @@ function describe(fault: SchemaFault): FieldProblem | null {
 
 function expectation(fault: SchemaFault): string {
   const { keyword, data, parentSchema: schema = {} } = fault
-  if (schema.type === 'integer') return `must be ${integerRange(schema)}, got ${shown(data)}`
+  const type = typeOf(schema)
+  if (type === 'integer') return `must be ${integerRange(schema)}, got ${shown(data)}`
   switch (keyword) {
     case 'type':
-      return `must be ${schema.type === 'object' ? 'an' : 'a'} ${schema.type}, got ${shown(data)}`
+      return `must be ${type === 'object' || type === 'array' ? 'an' : 'a'} ${type}, got ${shown(data)}`
     case 'minLength':
       return 'must not be empty'
     case 'maxLength':
@@ -83,6 +84,14 @@ function expectation(fault: SchemaFault): string {
     default:
       return fault.message ?? `breaks the rule ${keyword}`
   }
+}
+
+/** What a value has to be; that it may be null, too, does not help whoever sent something else. */
+function typeOf({ type }: SchemaNode): string {
+  return [type ?? []]
+    .flat()
+    .filter((name) => name !== 'null')
+    .join()
 }
 
 function integerRange({ minimum, maximum }: SchemaNode): string {
@@ -103,7 +112,7 @@ function unknownField(fault: SchemaFault): FieldProblem {
 }
 
 function wrongWord(fault: SchemaFault): FieldProblem {
-  const words = fault.parentSchema?.enum ?? []
+  const words = (fault.parentSchema?.enum ?? []).filter((word) => word !== null)
   const nearest = typeof fault.data === 'string' ? nearestName(fault.data, words) : undefined
   return {
     pointer: fault.instancePath,

@@ -38,7 +38,7 @@ test.each([
   await node.registry.delete(1, job.job_id)
   expect(await queueOf(house(), job)).toEqual([])
   expect(await ledgerOf(house(), job)).toMatchObject([
-    { due: run?.due, outcome: 'cancelled', final: true, reason: 'job_deleted', attempt },
+    { due: run?.due, outcome: 'cancelled', final: true, reason: 'deleted', attempt },
   ])
 })
 
@@ -108,7 +108,7 @@ describe('a job that is deleted while the scheduler is late', () => {
         ticks: 4,
         outcome: 'skipped',
         final: true,
-        reason: 'job_deleted',
+        reason: 'deleted',
         next_due: first + 40_000,
       },
     ])
@@ -131,7 +131,7 @@ describe('a job that is deleted while the scheduler is late', () => {
     )
     await house().clock.advance(25_000)
     await node.registry.delete(1, job.job_id)
-    expect(await ledgerOf(house(), job)).toMatchObject([{ ticks: 1, due_to: null, reason: 'job_deleted' }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ ticks: 1, due_to: null, reason: 'deleted' }])
   })
 })
 

@@ -1,7 +1,7 @@
 import type { JobInput } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
 import { faultsInChain } from '../kit/account.js'
-import { ledgerOf, queueOf, timerOf } from '../kit/rows.js'
+import { ledgerOf, queueOf, replaysOf, timerOf } from '../kit/rows.js'
 import type { TestNode } from '../kit/test-house.js'
 import { until } from '../kit/until.js'
 import { useHouse } from '../kit/use-house.js'
@@ -14,6 +14,7 @@ async function catchUp(node: TestNode): Promise<void> {
   await node.beat()
   for (let turn = 0; turn < 12; turn++) {
     await node.firing.runOnce()
+    await node.catchUp.runOnce()
     await node.worker.lookOnce()
     await node.worker.leaseOnce()
     await house().finished(node)
@@ -132,6 +133,14 @@ describe('after an outage', () => {
       await Promise.all([slept, heir, slept, heir].map((node) => node.firing.runOnce()))
     }
     for (const job of jobs) {
+      expect(await replaysOf(house(), job)).toMatchObject([
+        { from_ms: registered + 60 * minute, to_ms: registered + 60 * minute, total: 1, done: 0 },
+      ])
+    }
+    for (let pass = 0; pass < 3; pass++) {
+      await Promise.all([slept, heir, slept, heir].map((node) => node.catchUp.runOnce()))
+    }
+    for (const job of jobs) {
       expect((await queueOf(house(), job)).map(({ due, catch_up }) => [due, catch_up])).toEqual([
         [registered + 60 * minute, true],
       ])
@@ -163,6 +172,7 @@ test('the chain of next_due leads over every tick, through cron, overlap and out
     await house().clock.advance(gapMs)
     await node.beat()
     await node.firing.runOnce()
+    await node.catchUp.runOnce()
     if (!work) continue
     await node.worker.lookOnce()
     await node.worker.leaseOnce()

@@ -11,9 +11,9 @@ const house = useHouse()
 const declareDead = statement<
   { incarnation: number; beat: number; expired_before: number | null },
   { incarnation: number }
->(new URL('../../src/cluster/declare-dead.sql', import.meta.url))
+>(new URL('../../src/cluster/postgres/declare-dead.sql', import.meta.url))
 const leave = statement<{ incarnation: number }, { incarnation: number }>(
-  new URL('../../src/cluster/leave.sql', import.meta.url),
+  new URL('../../src/cluster/postgres/leave.sql', import.meta.url),
 )
 
 function lease(node: TestNode, most: number): Promise<LeasedRun[]> {

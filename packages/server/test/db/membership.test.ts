@@ -1,7 +1,11 @@
 import { hostname } from 'node:os'
 import { describe, expect, test } from 'vitest'
+import type { Life } from '../../src/cluster/coordination.js'
+import { Membership } from '../../src/cluster/membership.js'
+import { PostgresCoordination } from '../../src/cluster/postgres/coordination.js'
 import { statement } from '../../src/db/statement.js'
 import { meddleWith, pretendServerAge } from '../kit/meddle.js'
+import { silentLog } from '../kit/test-database.js'
 import { type TestNode, times } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
 
@@ -18,6 +22,7 @@ interface ProcessRow {
   pid: number
   roles: string[]
   tasks: string[]
+  report: unknown
 }
 
 async function processOf(incarnation: number): Promise<ProcessRow | undefined> {
@@ -72,7 +77,9 @@ describe('a process that joins', () => {
   test('has an id that nobody had before, and none that was used is ever taken again', async () => {
     const [one, other] = await fleet(2)
     expect(one?.membership.incarnation).not.toBe(other?.membership.incarnation)
-    const join = statement<object, { now: number }>(new URL('../../src/cluster/join.sql', import.meta.url))
+    const join = statement<object, { now: number }>(
+      new URL('../../src/cluster/postgres/join.sql', import.meta.url),
+    )
     const again = { host: 'h', pid: 1, roles: [], tasks: [], code_version: 'test' }
     await expect(
       one?.database.run(join, { incarnation: other?.membership.incarnation, ...again }),
@@ -127,6 +134,34 @@ describe('a heartbeat', () => {
     one.membership.offer('scheduler', true)
     await live([one, other], times.heartbeatMs)
     expect(other.membership.live('scheduler')).toHaveLength(2)
+  })
+
+  test('carries what the process says of itself, as it is at that moment', async () => {
+    const node = await house().node()
+    let lagMs = 7
+    const { database, databaseClock } = node
+    const membership = new Membership({
+      coordination: new PostgresCoordination({
+        database,
+        databaseClock,
+        clock: house().clock,
+        log: silentLog,
+        ...times,
+      }),
+      log: silentLog,
+      roles: ['scheduler'],
+      tasks: [],
+      codeVersion: 'test',
+      report: () => ({ lag_ms: lagMs }),
+    })
+    const reported = async () => (await processOf(membership.incarnation))?.report
+    await membership.join()
+    expect(await reported()).toEqual({ lag_ms: 7 })
+    lagMs = 8
+    await membership.heartbeat()
+    expect(await reported()).toEqual({ lag_ms: 8 })
+    expect((await processOf(node.membership.incarnation))?.report).toEqual({})
+    await membership.leave()
   })
 })
 
@@ -236,7 +271,7 @@ describe('a process that is silent while its connection stands', () => {
     await house().clock.stepDatabase(-2 * day)
     await live(nodes, times.heartbeatMs)
     expect(await Promise.all(nodes.map(stateOf))).toEqual(['alive', 'alive'])
-    expect(one.steps).toHaveLength(1)
+    expect(one.steps.map(Math.sign)).toEqual([1, -1])
   })
 
   test('is dead only when the database clock agrees, whatever the observer thinks', async () => {
@@ -252,7 +287,7 @@ describe('a process that is silent while its connection stands', () => {
     const [one, silent] = (await fleet(2)) as [TestNode, TestNode]
     const row = await processOf(silent.membership.incarnation)
     const declareDead = statement<object, object>(
-      new URL('../../src/cluster/declare-dead.sql', import.meta.url),
+      new URL('../../src/cluster/postgres/declare-dead.sql', import.meta.url),
     )
     const verdict = { incarnation: silent.membership.incarnation, beat: row?.beat }
     const sentence = (expired_before: number) => one.database.run(declareDead, { ...verdict, expired_before })
@@ -260,6 +295,24 @@ describe('a process that is silent while its connection stands', () => {
     expect(await stateOf(silent)).toBe('alive')
     expect(await sentence((row?.beat_at ?? 0) + 1)).toHaveLength(1)
     expect(await stateOf(silent)).toBe('dead')
+  })
+})
+
+describe('a look around that fails half way', () => {
+  test('does not keep those who left from being told at the next one', async () => {
+    const [one, leaving, crashed] = (await fleet(3)) as [TestNode, TestNode, TestNode]
+    const gone = goneCount(one)
+    await crashed.crash()
+    await live([one, leaving], times.heartbeatMs)
+    await leaving.leave()
+    const heal = meddleWith(one.database, 'declare-dead', () => Promise.reject(new Error('away')))
+    await house().clock.advance(times.heartbeatMs)
+    await expect(one.membership.heartbeat()).rejects.toThrow('away')
+    expect(gone()).toBe(0)
+    heal()
+    meddleWith(one.database, 'declare-dead', () => Promise.resolve([]))
+    await one.membership.heartbeat()
+    expect(gone()).toBe(1)
   })
 })
 
@@ -317,6 +370,6 @@ describe('a process that was declared dead', () => {
 
 /** Ends the session that holds the lock of a node, as a broken network does, and keeps it from coming back. */
 async function endSessionLock(node: TestNode): Promise<void> {
-  const { lock } = node.membership as unknown as { lock: { release(): Promise<void> } }
-  await lock.release()
+  const { life } = node.membership as unknown as { life: Life }
+  await life.drop()
 }

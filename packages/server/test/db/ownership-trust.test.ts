@@ -39,7 +39,7 @@ async function epochOf(partition: number): Promise<number> {
 describe('trust in a lease', () => {
   test('is counted from before the taking was sent, however late its answer', async () => {
     const node = await single()
-    node.ownership.disown(node.ownership.current().map(({ partition }) => partition))
+    node.ownership.disown(node.ownership.current())
     meddleWith(node.database, 'take-partitions', async (send) => {
       await house().clock.advance(2_000)
       const rows = await send()
@@ -132,10 +132,31 @@ describe('trust in a lease', () => {
   })
 })
 
+describe('a refused fire', () => {
+  test('ends the trust in its lease, and in no other', async () => {
+    const node = await single()
+    const refused = node.ownership.current().filter(({ partition }) => partition < 3)
+    node.ownership.disown(refused)
+    expect(count(node)).toBe(253)
+    expect(await lostCount(node)).toBe(3)
+  })
+
+  test('that arrives after the partition was taken again says nothing about the new lease', async () => {
+    const node = await single()
+    const old = node.ownership.current()
+    await house().clock.advance(times.leaseTtlMs)
+    await node.beat()
+    const lostBefore = await lostCount(node)
+    node.ownership.disown(old)
+    expect(count(node)).toBe(256)
+    expect(await lostCount(node)).toBe(lostBefore)
+  })
+})
+
 describe('taking partitions', () => {
   test('is repeated at once when its answer was lost: they are ours, though we did not know', async () => {
     const node = await single()
-    node.ownership.disown(node.ownership.current().map(({ partition }) => partition))
+    node.ownership.disown(node.ownership.current())
     const heal = meddleWith(node.database, 'take-partitions', async (send) => {
       await send()
       throw new Error('the answer was lost')
@@ -166,7 +187,7 @@ describe('taking partitions', () => {
 
   test('leaves a partition with a fire in progress for the next pass', async () => {
     const node = await single()
-    node.ownership.disown([5])
+    node.ownership.disown(node.ownership.current().filter(({ partition }) => partition === 5))
     const firing = await house().session()
     await firing.query('BEGIN')
     await firing.query('SELECT FROM carillon.partitions WHERE partition = 5 FOR KEY SHARE')
@@ -179,8 +200,9 @@ describe('taking partitions', () => {
 
   test('does not steal a partition that another took between the look and the lock', async () => {
     const [thief, victim] = (await fleet(2)) as [TestNode, TestNode]
-    const [partition = -1] = thief.ownership.current().map((held) => held.partition)
-    thief.ownership.disown([partition])
+    const [lease = { partition: -1, epoch: -1 }] = thief.ownership.current()
+    const { partition } = lease
+    thief.ownership.disown([lease])
     // Expired, and owned by a process that lives: free by its time alone.
     const bystander = await house().node()
     await house().query('UPDATE carillon.partitions SET owner = $2, expires_at = 1 WHERE partition = $1', [
@@ -217,7 +239,7 @@ describe('taking partitions', () => {
   test('under an id that was declared dead meanwhile gives nothing to the new one', async () => {
     const node = await single()
     node.membership.onLost(() => node.ownership.dropAll())
-    node.ownership.disown(node.ownership.current().map(({ partition }) => partition))
+    node.ownership.disown(node.ownership.current())
     const heal = meddleWith(node.database, 'take-partitions', async (send) => {
       const rows = await send()
       await house().query("UPDATE carillon.incarnations SET state = 'dead', ended_at = carillon.now_ms()")

@@ -237,7 +237,7 @@ describe('epochs', () => {
     await three.crash()
     await live([one], times.runLeaseMs)
     await check()
-    one.ownership.disown(owned(one))
+    one.ownership.disown(one.ownership.current())
     await one.beat()
     await check()
     expect(changes).toBeGreaterThan(500)
@@ -261,7 +261,7 @@ describe('epochs', () => {
     await house().query(`CREATE FUNCTION carillon.timeline_base() RETURNS bigint
       LANGUAGE sql STABLE AS 'SELECT 2::bigint << 40'`)
     try {
-      node.ownership.disown(owned(node))
+      node.ownership.disown(node.ownership.current())
       await node.beat()
       const epochs = node.ownership.current().map(({ epoch }) => epoch)
       expect(epochs).toHaveLength(256)

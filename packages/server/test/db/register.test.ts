@@ -124,7 +124,7 @@ describe('a one-off', () => {
     const job = await node.register({ schedule: iso(now - 3_600_000) })
     await node.firing.runOnce()
     expect(await queueOf(house(), job)).toMatchObject([
-      { due: now - 3_600_000, available_at: now, catch_up: true, next_due: null },
+      { due: now - 3_600_000, available_at: now, catch_up: false, next_due: null },
     ])
     expect(await lease(node)).toHaveLength(1)
   })

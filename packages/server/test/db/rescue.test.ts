@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { statement } from '../../src/db/statement.js'
+import { parkedUntil } from '../../src/pipeline/parked.js'
 import { closeAll, lease, leaseOne, resultOf } from '../kit/attempts.js'
 import { Gate } from '../kit/gate.js'
 import { countOf, ledgerOf, putRuns, queueOf } from '../kit/rows.js'
@@ -8,7 +9,7 @@ import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
 
-const rescue = statement<{ incarnation: number; most: number }, { rescued: number }>(
+const rescue = statement<{ incarnation: number; most: number; parked_until: number }, { rescued: number }>(
   new URL('../../src/pipeline/recover/rescue.sql', import.meta.url),
 )
 
@@ -38,6 +39,7 @@ test("a live process's runs are never touched, however long it is silent", async
   const [answer] = await rescuer.database.run(rescue, {
     incarnation: worker.membership.incarnation,
     most: 10,
+    parked_until: parkedUntil,
   })
   expect(answer?.rescued).toBe(0)
   expect(await queueOf(house(), job)).toEqual(before)

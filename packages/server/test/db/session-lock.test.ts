@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { SessionLock } from '../../src/cluster/session-lock.js'
+import { SessionLock } from '../../src/cluster/postgres/session-lock.js'
 import { pretendServerAge } from '../kit/meddle.js'
 import { silentLog } from '../kit/test-database.js'
 import { type TestNode, times } from '../kit/test-house.js'
@@ -49,7 +49,7 @@ async function endSessions(like: string): Promise<void> {
 }
 
 function lockOf(node: TestNode): SessionLock {
-  return (node.membership as unknown as { lock: SessionLock }).lock
+  return (node.membership as unknown as { life: { lock: SessionLock } }).life.lock
 }
 
 async function noticed(...nodes: TestNode[]): Promise<void> {

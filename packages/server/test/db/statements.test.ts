@@ -75,7 +75,7 @@ describe.each(sqlFiles)('%s', (file) => {
 })
 
 /** The age of the server and its own clock are not ours to move. */
-const clockReaders = [join('cluster', 'peers.sql'), join('db', 'inspect-server.sql')]
+const clockReaders = [join('cluster', 'postgres', 'peers.sql'), join('db', 'inspect-server.sql')]
 
 test('every statement is loaded by the code, and everything that is loaded exists', () => {
   const loaded = loadedFiles()

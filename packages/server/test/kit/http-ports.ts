@@ -2,6 +2,8 @@ import { CarillonError, type Job, type JobInput, type Run } from '@carillon/cont
 import { pino } from 'pino'
 import type { ApiPorts, HealthPort, JobsPort, MetricsPort, PageQuery, RunsPort } from '../../src/http/api.js'
 import type { HttpOptions } from '../../src/http/server.js'
+import { MemoryAccount } from './account-port.js'
+import { MemoryCalendars } from './calendars-port.js'
 
 /** Jobs and runs in memory, behind the ports that the HTTP room is handed. */
 export class MemoryPorts implements ApiPorts {
@@ -9,6 +11,10 @@ export class MemoryPorts implements ApiPorts {
   readonly runsByJob = new Map<string, Run[]>()
   readonly created: { tenant: number; input: JobInput }[] = []
   readonly pages: PageQuery[] = []
+  readonly account = new MemoryAccount()
+  readonly calendars = new MemoryCalendars()
+  /** Changes that were asked for, in order. */
+  readonly changes: unknown[] = []
 
   readonly jobs: JobsPort = {
     create: (tenant, input) => {
@@ -27,6 +33,13 @@ export class MemoryPorts implements ApiPorts {
       await this.find(jobId)
       this.stored.delete(jobId)
     },
+    pause: (_tenant, jobId, input) => this.change(jobId, { pause: input }),
+    resume: (_tenant, jobId) => this.change(jobId, { resume: true }),
+    edit: (_tenant, jobId, patch) => this.change(jobId, { edit: patch }),
+    trigger: async (_tenant, jobId) => {
+      await this.change(jobId, { trigger: true })
+      return runOf(jobId, 1, { status: 'pending' })
+    },
   }
 
   readonly runs: RunsPort = {
@@ -36,6 +49,11 @@ export class MemoryPorts implements ApiPorts {
       const { slice, next } = pageOf(this.runsByJob.get(jobId) ?? [], query)
       return { runs: slice, next_cursor: next }
     },
+  }
+
+  private change(jobId: string, change: object): Promise<Job> {
+    this.changes.push({ jobId, ...change })
+    return this.find(jobId)
   }
 
   private find(jobId: string): Promise<Job> {
@@ -99,10 +117,15 @@ export function jobFrom(input: JobInput, number: number): Job {
     missed_window: input.missed_window ?? 'RUN_ONCE',
     max_missed: input.max_missed ?? 10,
     misfire_grace_seconds: input.misfire_grace_seconds ?? null,
+    overlap_policy: input.overlap_policy ?? 'SKIP',
+    max_concurrent: input.max_concurrent ?? null,
     timeout_seconds: input.timeout_seconds ?? 300,
     created_at: '2026-11-01T00:00:00.000Z',
     updated_at: '2026-11-01T00:00:00.000Z',
     ended_at: null,
+    paused_at: null,
+    pause_reason: null,
+    paused_until: null,
     warnings: [],
   }
 }

@@ -1,5 +1,5 @@
 import { ticksBetween } from './account.js'
-import { type LedgerRow, ledgerOf, queueOf } from './rows.js'
+import { type LedgerRow, ledgerOf, queueOf, type ReplayRow, replaysOf } from './rows.js'
 import type { SimulatedJob } from './simulation.js'
 import type { House } from './use-house.js'
 
@@ -20,8 +20,61 @@ export async function faultsOf(house: House, job: SimulatedJob, end: number): Pr
       .map((due) => `${due} is closed and in the queue`),
     ...inFlight.filter((due) => due <= end).map((due) => `${due} is still in the queue`),
     ...deadLetters(rows, new Set(letters.map(({ due }) => due))),
+    ...(await replaysOf(house, job)).flatMap((replay) => wrongReplay(job, replay)),
   ]
+  return named(job, faults)
+}
+
+/**
+ * What is wrong with the account of a live job at any moment, whatever is under way: every tick up to the cursor is in
+ * exactly one place, in the queue, in the ledger or in what is left of a replay, and none beyond it is anywhere.
+ */
+export async function faultsInAccount(house: House, job: SimulatedJob): Promise<string[]> {
+  const [timer] = await house.query<{ accounted_through: number }>(
+    'SELECT accounted_through FROM carillon.timers WHERE job = $1',
+    [job.key],
+  )
+  if (timer === undefined || job.deletedAt !== null) return []
+  const queued = await queueOf(house, job)
+  const replays = await replaysOf(house, job)
+  const places = new Map<number, string[]>()
+  const put = (tick: number, place: string) => places.set(tick, [...(places.get(tick) ?? []), place])
+  for (const { due } of queued) put(due, 'queue')
+  for (const row of (await ledgerOf(house, job)).filter(({ final }) => final)) {
+    for (const tick of ticksBetween(job.rule, row.due - 1, row.due_to ?? row.due)) put(tick, row.outcome)
+  }
+  for (const { state, cursor_ms: from, to_ms: to } of replays) {
+    if (state !== 'running' && state !== 'paused') continue
+    for (const tick of ticksBetween(job.rule, from - 1, to)) put(tick, 'replay')
+  }
+  const owed = new Set(ticksBetween(job.rule, job.from, timer.accounted_through))
+  const caughtUp = queued.filter(({ catch_up }) => catch_up)
+  return named(job, [
+    ...[...owed].filter((tick) => !places.has(tick)).map((tick) => `${tick} is nowhere`),
+    ...[...places].flatMap(([tick, where]) => [
+      ...(where.length > 1 ? [`${tick} is in ${where.join(' and ')}`] : []),
+      ...(owed.has(tick) ? [] : [`${tick} is in ${where.join()} and beyond the cursor`]),
+    ]),
+    ...(caughtUp.length > 1 ? [`${caughtUp.length} runs catch up at once`] : []),
+    ...replays.flatMap((replay) => wrongReplay(job, replay)),
+  ])
+}
+
+function named(job: SimulatedJob, faults: readonly string[]): string[] {
   return faults.map((fault) => `job ${job.key} (${JSON.stringify(job.rule.schedule)}): ${fault}`)
+}
+
+/** The second cursor counts rightly: what is done and what is left are all of it. */
+function wrongReplay(job: SimulatedJob, replay: ReplayRow): string[] {
+  const { from_ms: from, to_ms: to, cursor_ms: cursor, total, done, state } = replay
+  const name = `replay ${replay.replay} (${state})`
+  const all = ticksBetween(job.rule, from - 1, to)
+  const left = state === 'done' ? 0 : ticksBetween(job.rule, cursor - 1, to).length
+  return [
+    ...(all[0] === from && all.at(-1) === to ? [] : [`${name} does not go from a tick to a tick`]),
+    ...(all.length === total ? [] : [`${name} says ${total} ticks instead of ${all.length}`]),
+    ...(done + left === total ? [] : [`${name} has done ${done} and has ${left} left of ${total}`]),
+  ]
 }
 
 function finalOf(rows: readonly LedgerRow[], due: number): LedgerRow | undefined {
@@ -86,14 +139,20 @@ function wrongAttempts(rows: readonly LedgerRow[]): string[] {
   })
 }
 
-/** Ticks are fired in order, each under the epoch of its time: a later tick never has an older one. Zero: fired by nobody. */
+/**
+ * Fresh ticks are fired in order, and so are those that catch up, each under the epoch of its time: a later tick never has
+ * an older one. Zero: fired by nobody.
+ */
 function olderEpochs(rows: readonly LedgerRow[]): string[] {
   const fired = rows.filter(({ final, epoch }) => final && epoch > 0).sort((a, b) => a.due - b.due)
-  return fired.flatMap((row, at) =>
-    at > 0 && row.epoch < (fired[at - 1]?.epoch ?? 0)
-      ? [`${row.due} has an older epoch than the tick before`]
-      : [],
-  )
+  return [true, false].flatMap((catchUp) => {
+    const inOrder = fired.filter((row) => row.catch_up === catchUp)
+    return inOrder.flatMap((row, at) =>
+      at > 0 && row.epoch < (inOrder[at - 1]?.epoch ?? 0)
+        ? [`${row.due} has an older epoch than the tick before`]
+        : [],
+    )
+  })
 }
 
 function deadLetters(rows: readonly LedgerRow[], letters: ReadonlySet<number>): string[] {

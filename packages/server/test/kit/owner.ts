@@ -1,6 +1,6 @@
-import { Firing } from '../../src/pipeline/fire/firing.js'
+import { type FireEvent, FireTier } from '../../src/pipeline/fire/tier.js'
 import { silentLog } from './test-database.js'
-import type { TestNode } from './test-house.js'
+import { fireTimes, type TestNode } from './test-house.js'
 import type { House } from './use-house.js'
 
 export interface Held {
@@ -27,26 +27,33 @@ export interface OwnerOptions {
   /** What this owner believes to hold; it need not be true. */
   believes: Held[]
   stageAheadMs?: number
+  settings?: Partial<typeof fireTimes>
   wake?: () => void
 }
 
-/** A firing loop with a belief of its own about what it owns. */
+/** The firing of a node with a belief of its own about what it owns, and with a wheel of its own. */
 export function ownerBelieving(house: House, options: OwnerOptions) {
-  const { node, believes, stageAheadMs = 2_000, wake = () => undefined } = options
+  const { node, believes, stageAheadMs = 2_000, settings = {}, wake = () => undefined } = options
   const disowned: number[] = []
-  const firing = new Firing({
+  const events: FireEvent[] = []
+  const resolved: string[] = []
+  const tier = new FireTier({
     database: node.database,
     databaseClock: node.databaseClock,
     clock: house.clock,
     log: silentLog,
     metrics: node.metrics,
+    ...fireTimes,
     stageAheadMs,
-    lateToleranceMs: 15_000,
+    ...settings,
     self: () => node.membership.incarnation,
+    nodeName: () => 'node_test',
     owned: () => believes,
-    disown: (partitions) => disowned.push(...partitions),
+    disown: (refused) => disowned.push(...refused.map(({ partition }) => partition)),
     onFired: () => undefined,
+    raise: (event) => void events.push(event),
+    resolve: (fingerprint) => void resolved.push(fingerprint),
     wake,
   })
-  return { firing, disowned }
+  return { tier, firing: tier.firing, disowned, events, resolved }
 }

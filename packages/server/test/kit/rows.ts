@@ -27,6 +27,7 @@ export interface QueueRow {
   due: number
   job: number
   next_due: number | null
+  version: number
   epoch: number
   slot: number | null
   places: number | null
@@ -46,8 +47,21 @@ export interface TimerRow {
   due: number | null
   start_at: number | null
   rev: number
+  runs: number
   accounted_through: number
   partition: number
+}
+
+export interface ReplayRow {
+  replay: number
+  from_ms: number
+  to_ms: number
+  cursor_ms: number
+  done: number
+  total: number
+  state: 'running' | 'paused' | 'done' | 'cancelled'
+  version: number
+  reason: string
 }
 
 export function ledgerOf(house: House, job: { key: number }): Promise<LedgerRow[]> {
@@ -59,6 +73,11 @@ export function ledgerOf(house: House, job: { key: number }): Promise<LedgerRow[
 
 export function queueOf(house: House, job: { key: number }): Promise<QueueRow[]> {
   return house.query<QueueRow>('SELECT * FROM carillon.queue WHERE job = $1 ORDER BY due', [job.key])
+}
+
+/** What is left to catch up, and what was caught up, oldest first. */
+export function replaysOf(house: House, job: { key: number }): Promise<ReplayRow[]> {
+  return house.query<ReplayRow>('SELECT * FROM carillon.replays WHERE job = $1 ORDER BY from_ms', [job.key])
 }
 
 export async function timerOf(house: House, job: { key: number }): Promise<TimerRow> {

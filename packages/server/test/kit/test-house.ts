@@ -1,11 +1,14 @@
 import type { JobInput } from '@carillon/contract'
 import { Membership } from '../../src/cluster/membership.js'
 import { Ownership } from '../../src/cluster/ownership.js'
+import { PostgresCoordination } from '../../src/cluster/postgres/coordination.js'
 import { DatabaseClock } from '../../src/db/database-clock.js'
 import { Database } from '../../src/db/pool.js'
 import { Upkeep } from '../../src/pipeline/archive/upkeep.js'
 import { type Delivered, Worker, type WorkerPorts } from '../../src/pipeline/execute/worker.js'
-import { Firing } from '../../src/pipeline/fire/firing.js'
+import type { CatchUp } from '../../src/pipeline/fire/catch-up.js'
+import type { Firing } from '../../src/pipeline/fire/firing.js'
+import { type FireEvent, FireTier } from '../../src/pipeline/fire/tier.js'
 import { Leasing } from '../../src/pipeline/queue/leasing.js'
 import { Closer } from '../../src/pipeline/record/closer.js'
 import { History } from '../../src/pipeline/record/history.js'
@@ -18,11 +21,25 @@ import { silentLog, type TestDatabase } from './test-database.js'
 
 export const times = { heartbeatMs: 250, leaseTtlMs: 10_000, renewMs: 3_000, runLeaseMs: 30_000 }
 
+export const fireTimes = {
+  stageAheadMs: 2_000,
+  /** Every pass looks into the table: a test says when. */
+  scanIntervalMs: 0,
+  lateToleranceMs: 15_000,
+  overloadLagMs: 10_000,
+  horizonMs: 600_000,
+  wheelCapacity: 100_000,
+  catchUpFloorPerSecond: 1_000,
+  largeCatchUpTicks: 1_000,
+}
+
 export interface NodeOptions {
   tasks?: string[]
   concurrency?: number
   minIntervalMs?: number
   leaseAheadMs?: number
+  catchUpPerSecond?: number
+  largeCatchUpTicks?: number
   /** What a delivery comes to; the default succeeds at once. */
   deliver?: (run: LeasedRun, definition: RunDefinition, signal: AbortSignal) => Promise<Delivered>
   /** Puts something between the worker and the database: an answer that is lost, a call that hangs. */
@@ -60,7 +77,11 @@ export class TestNode {
   readonly databaseClock: DatabaseClock
   readonly membership: Membership
   readonly ownership: Ownership
+  readonly tier: FireTier
   readonly firing: Firing
+  readonly catchUp: CatchUp
+  readonly events: FireEvent[] = []
+  readonly resolved: string[] = []
   readonly leasing: Leasing
   readonly closer: Closer
   readonly worker: Worker
@@ -80,40 +101,47 @@ export class TestNode {
     const shared = { database, clock, log: silentLog, metrics }
     this.databaseClock = new DatabaseClock(clock, (byMs) => this.steps.push(byMs))
     const self = () => this.membership.incarnation
+    const coordination = new PostgresCoordination({ ...shared, ...times, databaseClock: this.databaseClock })
     this.membership = new Membership({
-      ...shared,
-      databaseClock: this.databaseClock,
+      coordination,
+      log: silentLog,
       roles: ['api', 'scheduler', 'worker'],
       tasks,
       codeVersion: 'test',
-      ...times,
     })
     this.ownership = new Ownership({
       ...shared,
+      coordination,
       ...times,
       self,
       liveSchedulers: () => this.membership.live('scheduler'),
       sinceFiringMs: () => this.sinceFiringMs,
       offer: (able) => this.membership.offer('scheduler', able),
     })
-    this.firing = new Firing({
+    this.tier = new FireTier({
       ...shared,
       databaseClock: this.databaseClock,
-      stageAheadMs: 2_000,
-      lateToleranceMs: 15_000,
+      ...fireTimes,
+      ...(options.catchUpPerSecond !== undefined && { catchUpFloorPerSecond: options.catchUpPerSecond }),
+      ...(options.largeCatchUpTicks !== undefined && { largeCatchUpTicks: options.largeCatchUpTicks }),
       self,
+      nodeName: () => 'node_test',
       owned: () => this.ownership.current(),
-      disown: (partitions) => this.ownership.disown(partitions),
+      disown: (refused) => this.ownership.disown(refused),
       onFired: () => undefined,
+      raise: (event) => void this.events.push(event),
+      resolve: (fingerprint) => void this.resolved.push(fingerprint),
       wake: () => undefined,
     })
+    this.firing = this.tier.firing
+    this.catchUp = this.tier.catchUp
     this.leasing = new Leasing({
       database,
       databaseClock: this.databaseClock,
       tasks,
       aheadMs: options.leaseAheadMs ?? 1_000,
     })
-    this.closer = new Closer({ ...shared, batchMs: 0, random: () => 0 })
+    this.closer = new Closer({ ...shared, batchMs: 0, random: () => 0.5 })
     this.worker = this.composeWorker(clock, options, self)
     this.membership.onLost(() => {
       this.ownership.dropAll()
@@ -178,7 +206,7 @@ export class TestNode {
   async crash(): Promise<void> {
     this.gone = true
     this.worker.abandon()
-    await (this.membership as unknown as { lock: { release(): Promise<void> } | null }).lock?.release()
+    await (this.membership as unknown as { life: { drop(): Promise<void> } | null }).life?.drop()
     await this.database.close()
   }
 

@@ -5,6 +5,11 @@ import { createTestDatabase, type TestDatabase } from './test-database.js'
 import { type NodeOptions, TestNode } from './test-house.js'
 import { until } from './until.js'
 
+const emptied = [
+  ...['queue', 'dead_letters', 'ledger', 'replays', 'timers', 'segments', 'job_versions', 'jobs'],
+  ...['incarnations', 'brake', 'alerts'],
+]
+
 /**
  * A database and a clock for a test file; nodes and sessions for each of its tests. After a test everything that it
  * made is gone, so that no tick of one test fires in another. The clock goes on.
@@ -91,10 +96,10 @@ export class House {
     this.nodes.length = 0
     this.clock.forgetTimers()
     await this.query('DROP FUNCTION IF EXISTS carillon_test.gate() CASCADE')
-    for (const table of ['queue', 'dead_letters', 'ledger', 'timers', 'jobs', 'incarnations']) {
-      await this.query('SELECT carillon_test.wipe($1)', [table])
-    }
-    await this.query('UPDATE carillon.partitions SET owner = NULL, expires_at = 0 WHERE owner IS NOT NULL')
+    for (const table of emptied) await this.query('SELECT carillon_test.wipe($1)', [table])
+    await this.query(
+      'UPDATE carillon.partitions SET owner = NULL, expires_at = 0, zone_data = NULL WHERE owner IS NOT NULL OR zone_data IS NOT NULL',
+    )
   }
 
   static async open(): Promise<House> {

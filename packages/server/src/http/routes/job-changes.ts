@@ -1,0 +1,110 @@
+import { Job, JobPatch, PauseInput, Run } from '@carillon/contract'
+import { Type } from 'typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { JobsPort } from '../api.js'
+import { emptyBody } from '../json-body.js'
+import { bodyErrors, commonErrors, operation } from '../openapi.js'
+import { refTo } from '../schemas.js'
+import { resolveTenant } from '../tenant.js'
+import { type JobParams, jobParams } from './jobs.js'
+
+/** Nothing is asked for; a field that is sent all the same is surely a mistake. */
+const noFields = Type.Object({}, { additionalProperties: false })
+
+const pauseOperation = operation({
+  operationId: 'pauseJob',
+  summary: 'Pause a job',
+  description:
+    'Nothing of it starts any more, from one second after the answer at the latest. A run under way goes on. What its ' +
+    'ticks come to meanwhile is decided by its missed_window when it is resumed. Paused already: the reason and the ' +
+    'end are replaced.',
+  tag: 'jobs',
+  params: jobParams,
+  body: refTo(PauseInput),
+  answers: { 200: { description: 'Paused', schema: refTo(Job) } },
+  errors: [...bodyErrors, 'job_not_found', 'job_ended', 'job_name_taken', ...commonErrors],
+})
+
+const resumeOperation = operation({
+  operationId: 'resumeJob',
+  summary: 'Resume a paused job',
+  description:
+    'Its missed_window decides about the ticks of the pause. A job that is not paused stays as it is.',
+  tag: 'jobs',
+  params: jobParams,
+  body: noFields,
+  answers: { 200: { description: 'Active, or ended where no tick is ahead', schema: refTo(Job) } },
+  errors: [...bodyErrors, 'job_not_found', 'job_ended', 'invalid_schedule', ...commonErrors],
+})
+
+const triggerOperation = operation({
+  operationId: 'triggerJob',
+  summary: 'Run a job now, beside its schedule',
+  description:
+    'No tick is used up, and the run does not count for max_runs. Its overlap_policy holds: a run that is passed over ' +
+    'has the status skipped.',
+  tag: 'jobs',
+  params: jobParams,
+  body: noFields,
+  answers: { 202: { description: 'The run, or the record that there is none', schema: refTo(Run) } },
+  errors: [...bodyErrors, 'job_not_found', ...commonErrors],
+})
+
+const editOperation = operation({
+  operationId: 'editJob',
+  summary: 'Change fields of a job',
+  description:
+    'Fields that are not given stay as they are. The new version holds from the next tick on; runs in flight keep ' +
+    'the version that they were fired with.',
+  tag: 'jobs',
+  params: jobParams,
+  body: refTo(JobPatch),
+  answers: { 200: { description: 'The job as it is now', schema: refTo(Job) } },
+  errors: [
+    ...bodyErrors,
+    'job_not_found',
+    'job_ended',
+    'job_version_conflict',
+    'job_name_taken',
+    'invalid_schedule',
+    'schedule_never_fires',
+    'schedule_too_frequent',
+    'schedule_in_past',
+    'invalid_timezone',
+    'invalid_template',
+    'invalid_target',
+    ...commonErrors,
+  ],
+})
+
+export function addJobChangeRoutes(app: FastifyInstance, jobs: JobsPort): void {
+  app.post<{ Params: JobParams; Body: PauseInput }>('/jobs/:job_id/pause', {
+    schema: pauseOperation,
+    preValidation: bodyMayBeEmpty,
+    handler: async (request) => jobs.pause(await resolveTenant(request), request.params.job_id, request.body),
+  })
+
+  app.post<{ Params: JobParams }>('/jobs/:job_id/resume', {
+    schema: resumeOperation,
+    preValidation: bodyMayBeEmpty,
+    handler: async (request) => jobs.resume(await resolveTenant(request), request.params.job_id),
+  })
+
+  app.post<{ Params: JobParams }>('/jobs/:job_id/trigger', {
+    schema: triggerOperation,
+    preValidation: bodyMayBeEmpty,
+    handler: async (request, reply) =>
+      reply.code(202).send(await jobs.trigger(await resolveTenant(request), request.params.job_id)),
+  })
+
+  app.patch<{ Params: JobParams; Body: JobPatch }>('/jobs/:job_id', {
+    schema: editOperation,
+    preValidation: (request, _reply, done) => done(request.body === undefined ? emptyBody() : undefined),
+    handler: async (request) => jobs.edit(await resolveTenant(request), request.params.job_id, request.body),
+  })
+}
+
+function bodyMayBeEmpty(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  if (request.body === undefined) request.body = {}
+  done()
+}

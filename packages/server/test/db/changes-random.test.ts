@@ -1,0 +1,172 @@
+import type { JobPatch } from '@carillon/contract'
+import { afterEach, expect, test } from 'vitest'
+import { Calendars } from '../../src/pipeline/register/calendars.js'
+import { ResumeDue } from '../../src/pipeline/register/resume-due.js'
+import { closeAll, lease, resultOf } from '../kit/attempts.js'
+import { faultsInLives } from '../kit/lives.js'
+import { Random } from '../kit/random.js'
+import { timerOf } from '../kit/rows.js'
+import { silentLog } from '../kit/test-database.js'
+import type { TestNode } from '../kit/test-house.js'
+import { type House, useHouse } from '../kit/use-house.js'
+import type { LeasedRun } from '../../src/pipeline/run.js'
+
+const house = useHouse()
+afterEach(async () => void (await house().query('DELETE FROM carillon.calendars')))
+
+const schedules = ['* * * * * *', '*/3 * * * * *', '@every 7s', '*/20 * * * * *', '@every 1m'] as const
+const overlaps: readonly [JobPatch, ...JobPatch[]] = [
+  { overlap_policy: 'SKIP', max_concurrent: null },
+  { overlap_policy: 'ALLOW', max_concurrent: null },
+  { overlap_policy: 'ALLOW', max_concurrent: 3 },
+  { overlap_policy: 'QUEUE', max_concurrent: null },
+  { overlap_policy: 'REPLACE', max_concurrent: null },
+]
+
+/** One job, and all that can be done to it by chance: by people, by time, by schedulers and workers. */
+class Life {
+  readonly story: string[] = []
+  private readonly calendars: Calendars
+  private readonly resumeDue: ResumeDue
+  private held: LeasedRun[] = []
+
+  constructor(
+    private readonly at: House,
+    private readonly node: TestNode,
+    private readonly job: { job_id: string; key: number },
+    private readonly random: Random,
+  ) {
+    const { database } = node
+    this.calendars = new Calendars({ database, onChanged: () => undefined })
+    this.resumeDue = new ResumeDue({ database, log: silentLog, onChanged: () => undefined })
+  }
+
+  async step(): Promise<void> {
+    const { random } = this
+    const chosen = random.pick<[string, () => Promise<unknown>]>([
+      ['pause', () => this.pause()],
+      ['resume', () => this.node.registry.resume(1, this.job.job_id)],
+      ['edit', () => this.edit()],
+      ['trigger', () => this.node.registry.trigger(1, this.job.job_id)],
+      ['calendar', () => this.calendar()],
+      ['resume what is due', () => this.resumeDue.runOnce()],
+      ['fire', () => this.fire()],
+      ['fire', () => this.fire()],
+      ['fire', () => this.fire()],
+      ['edit and fire', () => Promise.all([this.fire(), this.edit()])],
+      ['pause and fire', () => Promise.all([this.fire(), this.pause()])],
+      ['trigger and fire', () => Promise.all([this.fire(), this.node.registry.trigger(1, this.job.job_id)])],
+      [
+        'resume and catch up',
+        () => Promise.all([this.node.registry.resume(1, this.job.job_id), this.fire()]),
+      ],
+      ['lease', () => this.lease()],
+      ['lease', () => this.lease()],
+      ['pause and lease', () => Promise.all([this.lease(), this.pause()])],
+      ['close', () => this.close()],
+      ['close', () => this.close()],
+      ['advance', () => this.at.clock.advance(random.between(50, 3_000))],
+      ['advance', () => this.at.clock.advance(random.between(50, 3_000))],
+      ['sleep', () => this.at.clock.advance(random.between(3_000, 50_000))],
+    ])
+    this.story.push(chosen[0])
+    await chosen[1]()
+  }
+
+  private async fire(): Promise<void> {
+    await this.node.beat()
+    await this.node.firing.runOnce()
+    await this.node.catchUp.runOnce()
+  }
+
+  private async pause(): Promise<void> {
+    const now = await this.at.now()
+    const until = new Date(now + this.random.between(500, 20_000)).toISOString()
+    await this.node.registry.pause(1, this.job.job_id, this.random.next() < 0.4 ? { until } : {})
+  }
+
+  private async edit(): Promise<void> {
+    const patch = this.random.pick<JobPatch>([
+      { schedule: this.random.pick(schedules) },
+      { payload: this.random.next() },
+      {
+        missed_window: this.random.pick(['SKIP', 'RUN_ONCE', 'RUN_ALL']),
+        max_missed: this.random.between(1, 20),
+      },
+      { jitter_seconds: this.random.pick([0, 0, 10, 60]) },
+      { exclude: this.random.pick([['closed'], null]) },
+      this.random.pick(overlaps),
+    ])
+    await this.node.registry.edit(1, this.job.job_id, patch)
+  }
+
+  async calendar(): Promise<void> {
+    const now = await this.at.now()
+    const from = now + this.random.between(-10_000, 10_000)
+    const iso = (ms: number) => new Date(ms).toISOString()
+    const blackouts = [
+      { from: iso(from), to: iso(from + this.random.between(1, 30_000)), reason: 'test' },
+      { from: iso(from + 40_000), to: iso(from + 50_000), reason: 'test' },
+    ]
+    await this.calendars.put(1, 'closed', { dates: [], blackouts })
+  }
+
+  private async lease(): Promise<void> {
+    this.held.push(...(await lease(this.node, this.random.between(1, 3))))
+  }
+
+  private async close(): Promise<void> {
+    const [run] = this.held.splice(this.random.between(0, this.held.length - 1), 1)
+    if (run === undefined) return
+    const now = await this.at.now()
+    const outcome =
+      run.availableAt > now ? 'cancelled' : this.random.pick<'succeeded' | 'failed'>(['succeeded', 'failed'])
+    // Only a run that was asked to is cancelled before its time.
+    const [row] = await this.at.query<{ cancel_requested: boolean }>(
+      'SELECT cancel_requested FROM carillon.queue WHERE token = $1',
+      [run.token],
+    )
+    if (outcome === 'cancelled' && row?.cancel_requested !== true) {
+      this.held.push(run)
+      return
+    }
+    const retryable = outcome === 'failed' && this.random.next() < 0.5
+    await closeAll(this.at, this.node.closer, [
+      await resultOf(this.at, this.node, run, { outcome, retryable }),
+    ])
+  }
+}
+
+const seeds = [1, 2, 3, 4, 5, Math.floor(Math.random() * 2 ** 31)]
+
+test.each(seeds)(
+  'every tick is in one place, whatever is done to its job in whatever order (seed %i)',
+  async (seed) => {
+    const random = new Random(seed)
+    const node = await house().node({ leaseAheadMs: 1_000 })
+    const job = await node.register({
+      schedule: random.pick(schedules),
+      missed_window: random.pick(['SKIP', 'RUN_ONCE', 'RUN_ALL']),
+      max_missed: random.between(1, 20),
+      retry_backoff: 'fixed',
+    })
+    const life = new Life(house(), node, job, random)
+    await life.calendar()
+    for (let step = 0; step < 250; step++) {
+      await life.step()
+      const faults = await faultsInLives(house(), job)
+      expect(faults, `seed ${seed}: ${life.story.slice(-25).join(', ')}`).toEqual([])
+      const { due, accounted_through: accounted } = await timerOf(house(), job)
+      if (due !== null) expect(due).toBeGreaterThan(accounted)
+    }
+    const [counts] = await house().query<{ versions: number; segments: number; rows: number }>(
+      `SELECT (SELECT count(*) FROM carillon.job_versions)::int AS versions,
+              (SELECT count(*) FROM carillon.segments)::int AS segments,
+              (SELECT count(*) FROM carillon.ledger)::int AS rows`,
+    )
+    // It means something only if much happened.
+    expect(counts?.versions).toBeGreaterThan(5)
+    expect(counts?.segments).toBeGreaterThan(5)
+    expect(counts?.rows).toBeGreaterThan(10)
+  },
+)

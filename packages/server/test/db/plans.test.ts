@@ -1,0 +1,154 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseStatement } from '../../src/db/statement.js'
+import { type Million, makeMillion } from '../kit/million.js'
+import { customPlan, genericPlan, type PlanNode, paramTypes, plausible } from '../kit/plans.js'
+import { createTestDatabase, type TestDatabase } from '../kit/test-database.js'
+
+/** Every statement of the pipeline and the cluster is planned over a million timers: none may read a large table whole. */
+const source = fileURLToPath(new URL('../../src/', import.meta.url))
+const files = ['pipeline', 'cluster'].flatMap((room) =>
+  readdirSync(join(source, room), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => relative(source, join(source, room, file)).replaceAll('\\', '/')),
+)
+const large = 20_000
+
+/** What may go through a table, because it is rare. */
+const mayScan: Record<string, string[]> = {
+  // After the answer to a lease was lost.
+  'pipeline/queue/held.sql': ['queue'],
+  // Once for each process that died.
+  'pipeline/recover/rescue.sql': ['queue'],
+  'pipeline/recover/rescued.sql': ['queue'],
+  // When a person looks at the cluster.
+  'pipeline/account/cluster-load.sql': ['queue'],
+  // When a person asks by the name of a job that is gone.
+  'pipeline/account/job-of-name.sql': ['jobs'],
+  // Some times a day, in the background.
+  'pipeline/archive/forget-collected.sql': ['replays'],
+}
+
+/** What the hot statements find their rows by. */
+const intended: Record<string, string[]> = {
+  'pipeline/fire/scan-due.sql': ['timers_start'],
+  'pipeline/fire/load-horizon.sql': ['timers_start'],
+  'pipeline/fire/scheduled-load.sql': ['timers_start'],
+  'pipeline/fire/changed.sql': ['jobs_changed', 'timers_pkey'],
+  'pipeline/fire/read-timers.sql': ['timers_pkey', 'jobs_pkey'],
+  'pipeline/fire/fire.sql': ['timers_pkey', 'queue_slot'],
+  'pipeline/fire/overlap.sql': ['timers_pkey', 'queue_slot'],
+  'pipeline/fire/read-replays.sql': ['replays_running', 'queue_slot'],
+  'pipeline/fire/replay.sql': ['replays_pkey', 'queue_slot'],
+  'pipeline/queue/lease.sql': ['queue_ready', 'queue_slot'],
+  'pipeline/queue/revoked.sql': ['queue_cancel'],
+  'pipeline/record/note-stale.sql': ['ledger_history'],
+  'pipeline/register/create-jobs.sql': ['jobs_live_name'],
+  'pipeline/register/job-view.sql': ['jobs_id_key', 'timers_pkey', 'queue_slot'],
+  'pipeline/register/jobs-to-resume.sql': ['jobs_to_resume'],
+  'pipeline/register/list-jobs.sql': ['jobs_by_tenant', 'timers_pkey'],
+  'pipeline/register/lock-timer.sql': ['jobs_id_key', 'timers_pkey'],
+}
+
+let database: TestDatabase
+let session: pg.Client
+let million: Million
+/** Tables and ledger partitions with many rows. */
+let largeTables: Set<string>
+interface Index {
+  table: string
+  /** Of the whole ledger, where it is the index of a partition. */
+  whole: string
+  partial: boolean
+  /** The first column; NULL for an expression. */
+  first: string | null
+}
+let indexes: Map<string, Index>
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  session = await database.session()
+  million = await makeMillion(session)
+  const tables = await database.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class
+     WHERE relnamespace = 'carillon'::regnamespace AND relkind IN ('r', 'p') AND reltuples >= $1`,
+    [large],
+  )
+  largeTables = new Set(tables.map(({ name }) => name))
+  const known = await database.query<Index & { name: string }>(
+    `SELECT c.relname AS name, t.relname AS table, coalesce(parent.relname, c.relname) AS whole,
+            i.indpred IS NOT NULL AS partial, a.attname AS first
+     FROM pg_index i
+     JOIN pg_class c ON c.oid = i.indexrelid AND c.relnamespace = 'carillon'::regnamespace
+     JOIN pg_class t ON t.oid = i.indrelid
+     LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] AND a.attnum > 0
+     LEFT JOIN pg_inherits h ON h.inhrelid = c.oid
+     LEFT JOIN pg_class parent ON parent.oid = h.inhparent`,
+  )
+  indexes = new Map(known.map(({ name, ...index }) => [name, index]))
+})
+
+afterAll(() => database.close())
+
+test('the tables are large enough to tell a scan from a look', () => {
+  expect([...largeTables]).toEqual(
+    expect.arrayContaining(['jobs', 'timers', 'queue', 'dead_letters', 'replays']),
+  )
+  expect([...largeTables].some((name) => name.startsWith('ledger_'))).toBe(true)
+  expect(files).toContain('pipeline/fire/fire.sql')
+})
+
+describe.each(files)('%s', (file) => {
+  const text = readFileSync(join(source, file), 'utf8')
+  const statement = parseStatement<never, object>(file, text)
+  const allowed = mayScan[file] ?? []
+
+  test('reads no large table whole, and by the index that is meant for it', async () => {
+    const values = paramTypes(text).map(([name, type]) => plausible(name, type, million))
+    const plan = await customPlan(session, statement.text, values)
+    expect(wholeReads(plan).filter((table) => !allowed.includes(table))).toEqual([])
+    expect([...indexesOf(plan)]).toEqual(expect.arrayContaining(intended[file] ?? []))
+  })
+
+  test.skipIf(statement.plannedEachTime)(
+    'reads no large table whole with the plan that serves all values',
+    async () => {
+      const plan = await genericPlan(session, statement)
+      expect(wholeReads(plan).filter((table) => !allowed.includes(table))).toEqual([])
+    },
+  )
+})
+
+test('every statement that is named here is there', () => {
+  expect(files).toEqual(expect.arrayContaining([...Object.keys(mayScan), ...Object.keys(intended)]))
+})
+
+/**
+ * The large tables that a plan goes through: by a scan of the table, or of an index without a condition on its first
+ * column. Timers of a partition without a bound in time count, too: they are four thousand for a look at a few.
+ */
+function wholeReads(plan: PlanNode[]): string[] {
+  return plan.flatMap((node) => {
+    const name = node['Index Name']
+    if (name === undefined) return node['Node Type'] === 'Seq Scan' ? largeOnly(node['Relation Name']) : []
+    const { table, partial, first } = indexes.get(name) ?? { table: '', partial: true, first: null }
+    const condition = node['Index Cond'] ?? ''
+    if (name === 'timers_start') return condition.includes('start_at') ? [] : ['timers']
+    const bounded = first === null ? condition !== '' : new RegExp(`\\b${first}\\b`).test(condition)
+    return bounded || partial ? [] : largeOnly(table)
+  })
+}
+
+function largeOnly(table: string | undefined): string[] {
+  return table !== undefined && largeTables.has(table) ? [table] : []
+}
+
+function indexesOf(plan: PlanNode[]): Set<string> {
+  const names = plan.flatMap((node) =>
+    [node['Index Name'] ?? [], node['Conflict Arbiter Indexes'] ?? []].flat(),
+  )
+  return new Set(names.map((name) => indexes.get(name)?.whole ?? name))
+}
