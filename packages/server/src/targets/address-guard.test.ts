@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createAddressGuard, parseNetwork } from './address-guard.js'
+import { createAddressGuard, describeReach, parseNetwork } from './address-guard.js'
 
 const strict = createAddressGuard({ allowedNetworks: [], allowLoopback: false })
 
@@ -88,4 +88,36 @@ test.each([
   'example.com',
 ])('the network %j is refused with an example of a right one', (text) => {
   expect(() => parseNetwork(text)).toThrow(/is not a network.*10\.0\.0\.0\/8/)
+})
+
+test('who opens NAT64 reaches the public IPv4 network through it, and nothing around the gateway', () => {
+  const guard = createAddressGuard({
+    allowedNetworks: ['64:ff9b::/96', '10.2.0.0/16'],
+    allowLoopback: false,
+  })
+  for (const address of ['64:ff9b::808:808', '64:ff9b::8.8.8.8', '64:ff9b::10.2.0.1']) {
+    expect(guard.refusal(address)).toBeUndefined()
+  }
+  for (const address of [
+    '64:ff9b::7f00:1',
+    '64:ff9b::10.3.0.1',
+    '64:ff9b::169.254.169.254',
+    '64:ff9b::168.63.129.16',
+    '64:ff9b::',
+    '64:ff9b:1::808:808',
+  ]) {
+    expect(guard.refusal(address)).toBeDefined()
+  }
+})
+
+test('what targets may reach is said in a line', () => {
+  expect(describeReach({ allowedNetworks: [], allowLoopback: false })).toBe(
+    'public addresses only; CARILLON_ALLOWED_NETWORKS opens others',
+  )
+  expect(describeReach({ allowedNetworks: ['10.0.0.0/8'], allowLoopback: false })).toBe(
+    'public addresses, 10.0.0.0/8',
+  )
+  expect(describeReach({ allowedNetworks: ['10.0.0.0/8'], allowLoopback: true })).toBe(
+    'public addresses, loopback, 10.0.0.0/8 (loopback because this API listens on loopback only)',
+  )
 })

@@ -47,10 +47,23 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
       // An allowance is given for the machine, whichever way its IPv4 address is written.
       const mapped = mappedIPv4(address)
       const written = mapped === undefined ? [address] : [address, mapped]
-      if (written.some((form) => allowed.some((network) => contains(network, form)))) return undefined
-      return specialUse(address)
+      const isAllowed = (form: Address) => allowed.some((network) => contains(network, form))
+      if (!written.some(isAllowed)) return specialUse(address)
+      // Who opens NAT64 opens a way to the public IPv4 network, not to what the gateway sees around itself.
+      const translated = nat64IPv4(address)
+      if (translated === undefined || isAllowed(translated)) return undefined
+      const refusal = specialUse(translated)
+      return refusal === undefined ? undefined : `a NAT64 address (of ${translated.toString()}, ${refusal})`
     },
   }
+}
+
+/** For the start-up line: what targets may reach from here, and how to change it. */
+export function describeReach({ allowedNetworks, allowLoopback }: AddressGuardOptions): string {
+  const opened = [...(allowLoopback ? ['loopback'] : []), ...allowedNetworks]
+  const why = allowLoopback ? ' (loopback because this API listens on loopback only)' : ''
+  if (opened.length === 0) return 'public addresses only; CARILLON_ALLOWED_NETWORKS opens others'
+  return `public addresses, ${opened.join(', ')}${why}`
 }
 
 /** Takes "10.0.0.0/8", "fd00::/8", or a single address. Throws an Error that says what is wrong. */
@@ -77,6 +90,7 @@ function parse(address: string): Address {
 const network = (text: string): Network => ipaddr.parseCIDR(text)
 const loopback = [network('127.0.0.0/8'), network('::1/128')]
 const globalUnicastV6 = network('2000::/3')
+const nat64 = network('64:ff9b::/96')
 /** Azure serves machine metadata and credentials at an address of the public range. */
 const azureWireServer = network('168.63.129.16/32')
 
@@ -112,6 +126,12 @@ function mappedIPv4(address: Address): ipaddr.IPv4 | undefined {
   return 'isIPv4MappedAddress' in address && address.isIPv4MappedAddress()
     ? address.toIPv4Address()
     : undefined
+}
+
+/** The IPv4 address behind one with the well-known prefix of NAT64 (RFC 6052): its last 32 bits. */
+function nat64IPv4(address: Address): ipaddr.IPv4 | undefined {
+  if (!contains(nat64, address)) return undefined
+  return new ipaddr.IPv4(address.toByteArray().slice(-4))
 }
 
 function contains(range: Network, address: Address): boolean {

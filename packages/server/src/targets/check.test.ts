@@ -1,4 +1,10 @@
-import { CarillonError, type FieldProblem, type Target } from '@carillon/contract'
+import {
+  CarillonError,
+  type CommandTarget,
+  type FieldProblem,
+  type HttpTarget,
+  type Target,
+} from '@carillon/contract'
 import { expect, test } from 'vitest'
 import { createAddressGuard } from './address-guard.js'
 import { checkTarget } from './check.js'
@@ -6,7 +12,7 @@ import { checkTarget } from './check.js'
 const strict = createAddressGuard({ allowedNetworks: [], allowLoopback: false })
 const local = createAddressGuard({ allowedNetworks: [], allowLoopback: true })
 
-function problems(target: Target, guard = strict): readonly FieldProblem[] {
+function problems(target: Target | CommandTarget, guard = strict): readonly FieldProblem[] {
   try {
     checkTarget(target, guard)
     return []
@@ -123,6 +129,9 @@ test.each([
   'Upgrade',
   'Expect',
   'Accept-Encoding',
+  'Webhook-Signature',
+  'webhook-id',
+  'TraceParent',
 ])('a job may not set the header %s', (name) => {
   expect(problems(headers({ [name]: 'x' }))).toMatchObject([{ pointer: `/target/headers/${name}` }])
 })
@@ -145,4 +154,60 @@ test('all problems are told at once', () => {
 
 test('a task target is taken', () => {
   expect(problems({ type: 'task', task: 'report' })).toEqual([])
+})
+
+const http = (more: Partial<HttpTarget>): Target => ({ type: 'http', url: 'https://example.com/', ...more })
+
+test('a body template, success codes and redirects are taken', () => {
+  expect(
+    problems(
+      http({ body: { a: '{{payload}}' }, success_codes: [204, '2xx', '400-404'], follow_redirects: 5 }),
+    ),
+  ).toEqual([])
+})
+
+test.each([
+  [http({ body: { a: ['{{nonsense}}'] } }), '/target/body/a/0', 'not a variable'],
+  [http({ body: '{{run_id' }), '/target/body', 'not closed'],
+  [http({ method: 'GET', body: 'x' }), '/target/body', 'A GET is sent without a body'],
+  [http({ method: 'DELETE', body: null }), '/target/body', 'A DELETE is sent without a body'],
+  [http({ success_codes: [200, 42] }), '/target/success_codes/1', '42 names no final status'],
+  [http({ success_codes: ['1xx'] }), '/target/success_codes/0', '"1xx" names no final status'],
+] as const)('%j is refused at %s', (target, pointer, message) => {
+  const [problem, ...more] = problems(target)
+  expect(problem?.pointer).toBe(pointer)
+  expect(problem?.message).toContain(message)
+  expect(problem?.hint).toBeTruthy()
+  expect(more).toEqual([])
+})
+
+const command = (more: Omit<CommandTarget, 'type'>): CommandTarget => ({ type: 'command', ...more })
+
+test('a command as argv or as a shell line is taken', () => {
+  expect(
+    problems(command({ argv: ['/bin/true', '', 'a b'], env: { A_1: 'x', _b: '' }, cwd: '/srv' })),
+  ).toEqual([])
+  expect(problems(command({ shell: 'true | true' }))).toEqual([])
+})
+
+test.each([
+  [command({}), '/target', 'missing'],
+  [command({ argv: ['a'], shell: 'a' }), '/target', 'both given'],
+  [command({ argv: [''] }), '/target/argv/0', 'no name'],
+  [command({ argv: ['a', 'b\0c'] }), '/target/argv/1', 'NUL'],
+  [command({ shell: 'a\0' }), '/target/shell', 'NUL'],
+  [command({ shell: 'a', env: { 'A=B': 'x' } }), '/target/env/A=B', 'not a name'],
+  [command({ shell: 'a', env: { '': 'x' } }), '/target/env/', 'not a name'],
+  [command({ shell: 'a', env: { '1/A': 'x' } }), '/target/env/1~1A', 'not a name'],
+  [command({ shell: 'a', env: { A: '\0' } }), '/target/env/A', 'NUL'],
+  [command({ shell: 'a', env: { CARILLON_RUN_ID: 'x' } }), '/target/env/CARILLON_RUN_ID', 'set by Carillon'],
+  [command({ shell: 'a', env: { traceparent: 'x' } }), '/target/env/traceparent', 'set by Carillon'],
+  [command({ shell: 'a', cwd: 'srv' }), '/target/cwd', 'absolute'],
+  [command({ shell: 'a', cwd: '/a\0' }), '/target/cwd', 'NUL'],
+] as const)('the command %j is refused at %s', (target, pointer, message) => {
+  const [problem, ...more] = problems(target)
+  expect(problem?.pointer).toBe(pointer)
+  expect(problem?.message).toContain(message)
+  expect(problem?.hint).toBeTruthy()
+  expect(more).toEqual([])
 })

@@ -1,18 +1,44 @@
 import { isIP } from 'node:net'
-import { CarillonError, type FieldProblem, type HttpTarget, limits, type Target } from '@carillon/contract'
+import {
+  CarillonError,
+  type CommandTarget,
+  type FieldProblem,
+  type HttpTarget,
+  limits,
+  type Target,
+} from '@carillon/contract'
 import { type AddressGuard, allowHint, blockedAddressMessage } from './address-guard.js'
+import { BodyTemplateError, parseBody } from './body-template.js'
+import { commandProblems } from './check-command.js'
 import { isHeaderName, isHeaderValue, reservedHeader } from './headers.js'
+import { hasBody } from './http-exchange.js'
+import { rangeOf } from './success-codes.js'
 
 /**
  * Refuses at registration what could never be delivered. Addresses behind a name are not looked up here: they
  * may differ at the time of delivery, and are checked then.
  */
-export function checkTarget(target: Target, guard: AddressGuard): void {
-  if (target.type !== 'http') return
-  const errors = [...urlProblems(target.url, guard), ...headerProblems(target.headers ?? {})]
+export function checkTarget(target: Target | CommandTarget, guard: AddressGuard): void {
+  const errors = problemsOf(target, guard)
   const [first] = errors
   if (first === undefined) return
   throw new CarillonError('invalid_target', { detail: first.message, errors })
+}
+
+function problemsOf(target: Target | CommandTarget, guard: AddressGuard): FieldProblem[] {
+  switch (target.type) {
+    case 'task':
+      return []
+    case 'command':
+      return commandProblems(target)
+    case 'http':
+      return [
+        ...urlProblems(target.url, guard),
+        ...headerProblems(target.headers ?? {}),
+        ...bodyProblems(target),
+        ...successCodeProblems(target.success_codes ?? []),
+      ]
+  }
 }
 
 function urlProblems(text: HttpTarget['url'], guard: AddressGuard): FieldProblem[] {
@@ -110,4 +136,36 @@ function headerProblem(
 
 function escapePointer(part: string): string {
   return part.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+function bodyProblems(target: HttpTarget): FieldProblem[] {
+  const { body, method = 'POST' } = target
+  if (body === undefined) return []
+  if (!hasBody(target)) {
+    return [
+      {
+        pointer: '/target/body',
+        message: `A ${method} is sent without a body.`,
+        hint: 'Remove the body, or use POST, PUT or PATCH.',
+      },
+    ]
+  }
+  try {
+    parseBody(body)
+    return []
+  } catch (error) {
+    if (!(error instanceof BodyTemplateError)) throw error
+    return [{ pointer: `/target/body${error.pointer}`, message: error.message, hint: error.hint }]
+  }
+}
+
+function successCodeProblems(codes: NonNullable<HttpTarget['success_codes']>): FieldProblem[] {
+  return codes.flatMap((code, index) => {
+    if (rangeOf(code) !== undefined) return []
+    return {
+      pointer: `/target/success_codes/${index}`,
+      message: `${JSON.stringify(code)} names no final status.`,
+      hint: 'Give a status from 200 to 599, a class such as "2xx", or a range such as "200-204".',
+    }
+  })
 }

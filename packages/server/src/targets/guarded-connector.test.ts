@@ -8,6 +8,7 @@ import { createHttpTarget } from './http.js'
 import type { Attempt } from './target.js'
 
 const attempt: Attempt = {
+  tenant: 1,
   jobId: 'job_1',
   jobName: 'j',
   runId: 'run_1',

@@ -1,3 +1,4 @@
+import { traceparent } from './signing.js'
 import type { Attempt } from './target.js'
 
 /** Belong to one connection, or are set by the HTTP client: from a job they could desynchronise the two sides. */
@@ -22,7 +23,7 @@ const transportHeaders = new Set([
 /** Why a job may not set this header; undefined when it may. */
 export function reservedHeader(name: string): string | undefined {
   const lower = name.toLowerCase()
-  if (lower.startsWith('carillon-') || lower === 'idempotency-key')
+  if (/^(carillon-|webhook-)/.test(lower) || lower === 'idempotency-key' || lower === 'traceparent')
     return 'is set by Carillon for every attempt'
   if (transportHeaders.has(lower)) return 'is set by the HTTP client'
   return undefined
@@ -37,18 +38,34 @@ export function isHeaderValue(value: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
 }
 
+/** Of a job's own headers, those that say nothing about who sends: only they are sent to a foreign origin. */
+const harmless = new Set(['accept', 'accept-language', 'content-type', 'user-agent'])
+
+export interface DeliveryHeaders {
+  attempt: Attempt
+  /** The job's own. */
+  own: Readonly<Record<string, string>>
+  /** What the body is unless the job says otherwise; null for a request without a body. */
+  contentType: string | null
+  /** Whether a redirect has led to another origin. */
+  foreign: boolean
+  /** Whether a redirect has made a plain GET of it. */
+  bodyDropped: boolean
+  signature: readonly (readonly [string, string])[]
+}
+
 /** Flat name, value, … list: a job's own headers over ours, but never over a reserved one. */
-export function deliveryHeaders(
-  attempt: Attempt,
-  own: Readonly<Record<string, string>>,
-  hasBody: boolean,
-): string[] {
+export function deliveryHeaders(delivery: DeliveryHeaders): string[] {
+  const { attempt, own, contentType, foreign, bodyDropped, signature } = delivery
   const headers = new Map<string, [string, string]>()
   const set = (name: string, value: string) => headers.set(name.toLowerCase(), [name, value])
   set('user-agent', 'Carillon/0.1')
-  if (hasBody) set('content-type', 'application/json')
+  if (contentType !== null) set('content-type', contentType)
   for (const [name, value] of Object.entries(own)) {
-    if (reservedHeader(name) === undefined) set(name, value)
+    const lower = name.toLowerCase()
+    const aboutNoBody = bodyDropped && lower.startsWith('content-')
+    const secret = foreign && !harmless.has(lower)
+    if (reservedHeader(name) === undefined && !aboutNoBody && !secret) set(name, value)
   }
   set('accept-encoding', 'identity')
   set('Carillon-Job-Id', attempt.jobId)
@@ -58,6 +75,8 @@ export function deliveryHeaders(
   set('Carillon-Fencing-Token', String(attempt.token))
   set('Carillon-Catch-Up', String(attempt.catchUp))
   set('Idempotency-Key', asciiOnly(attempt.idempotencyKey))
+  set('traceparent', traceparent(attempt))
+  for (const [name, value] of signature) set(name, value)
   return [...headers.values()].flat()
 }
 

@@ -11,19 +11,17 @@ type Headers = Record<string, string | string[] | undefined>
 
 /** What is known of an answer so far: it grows while the body is read, so a deadline can tell how far it came. */
 export class Answer {
-  readonly status: number
-  private readonly headers: Headers
   private kept = Buffer.alloc(0)
   received = 0
 
-  constructor(status: number, headers: Headers) {
-    this.status = status
-    this.headers = headers
-  }
-
-  get ok(): boolean {
-    return this.status >= 200 && this.status < 300
-  }
+  /** `refusedRedirect`: why a redirect that the job wants followed was not. */
+  constructor(
+    readonly status: number,
+    private readonly headers: Headers,
+    /** Whether the job takes this status for success. */
+    readonly ok: boolean,
+    readonly refusedRedirect: string | null = null,
+  ) {}
 
   header(name: string): string | undefined {
     const value = this.headers[name]
@@ -75,8 +73,10 @@ function explain(answer: Answer): string {
   if (answer.status >= 300 && answer.status < 400) {
     const location = oneLine(answer.header('location') ?? '')
     const where = location === '' ? '' : ` (to ${location})`
+    if (answer.refusedRedirect !== null) return `${where}, which was not followed: ${answer.refusedRedirect}`
     return `${where}: redirects are not followed. Give the job's target the final URL.`
   }
+  if (answer.status < 300) return ", which is not one of the target's success_codes"
   const excerpt = oneLine(answer.excerpt)
   return excerpt === '' ? '' : `: ${excerpt}`
 }

@@ -11,6 +11,7 @@ import type { Attempt } from './target.js'
 const scheduledAt = Date.UTC(2026, 0, 5, 9)
 const now = Date.UTC(2026, 0, 5, 9, 0, 30)
 const attempt: Attempt = {
+  tenant: 1,
   jobId: 'job_1',
   jobName: 'weekly report',
   runId: 'run_1',

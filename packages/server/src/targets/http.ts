@@ -4,8 +4,9 @@ import { Agent, errors } from 'undici'
 import { type AddressGuard, BlockedAddressError } from './address-guard.js'
 import { cancelledBecause, type Ending, seconds, withinDeadline } from './deadline.js'
 import { createGuardedConnector } from './guarded-connector.js'
-import { deliveryHeaders } from './headers.js'
-import { Answer, judge } from './http-answer.js'
+import { judge } from './http-answer.js'
+import { type Body, bodyOf, callOf, type Exchange, exchange } from './http-exchange.js'
+import { SigningError } from './signing.js'
 import { capText, storableText } from './storable.js'
 import type { Attempt, FailureReason, Outcome, Target } from './target.js'
 
@@ -17,10 +18,11 @@ export interface HttpTargetOptions {
   connectionsPerOrigin?: number
   connectTimeoutMs?: number
   lookup?: LookupFunction
+  /** What to sign a tenant's deliveries with, newest first: several while a secret is being replaced. */
+  secretsOf?: (tenant: number) => Promise<readonly Uint8Array[]>
 }
 
 const errorBytes = 4_096
-const urlInErrorBytes = 300
 
 /** Delivers runs as HTTP requests. Its client is its own: proxy settings of the environment do not apply. */
 export function createHttpTarget(options: HttpTargetOptions): Target<HttpTarget> {
@@ -43,15 +45,23 @@ export function createHttpTarget(options: HttpTargetOptions): Target<HttpTarget>
       if (!URL.canParse(target.url)) {
         return failed('invalid_target', `The target's url cannot be read: ${target.url}`, false)
       }
-      const url = new URL(target.url)
-      const call = `${target.method ?? 'POST'} ${shown(url)}`
-      const progress: { answer?: Answer } = {}
-      const ending = await withinDeadline(
-        (inner) => exchange(agent, url, target, attempt, inner, progress),
-        attempt.timeoutMs,
-        signal,
-      )
-      return conclude(ending, progress.answer, call, { now: options.now(), attempt, connectTimeoutMs })
+      const first = {
+        url: new URL(target.url),
+        method: target.method ?? 'POST',
+        withBody: true,
+        foreign: false,
+      }
+      const progress: Exchange['progress'] = { call: callOf(first) }
+      let body: Body | null
+      try {
+        body = bodyOf(target, attempt)
+      } catch (error) {
+        return failed('invalid_target', `${progress.call} cannot be sent: ${describe(error)}`, false)
+      }
+      const secrets = async () => (await options.secretsOf?.(attempt.tenant)) ?? []
+      const work = { agent, target, attempt, body, now: options.now, secrets, progress }
+      const ending = await withinDeadline((inner) => exchange(work, first, inner), attempt.timeoutMs, signal)
+      return conclude(ending, progress, { now: options.now(), attempt, connectTimeoutMs })
     },
     async close() {
       await agent.destroy()
@@ -59,48 +69,9 @@ export function createHttpTarget(options: HttpTargetOptions): Target<HttpTarget>
   }
 }
 
-async function exchange(
-  agent: Agent,
-  url: URL,
-  target: HttpTarget,
-  attempt: Attempt,
-  signal: AbortSignal,
-  progress: { answer?: Answer },
-): Promise<void> {
-  const method = target.method ?? 'POST'
-  const hasBody = method !== 'GET' && method !== 'DELETE'
-  const response = await agent.request({
-    origin: url.origin,
-    path: `${url.pathname}${url.search}`,
-    method,
-    headers: deliveryHeaders(attempt, target.headers ?? {}, hasBody),
-    body: hasBody ? envelope(attempt) : null,
-    signal,
-  })
-  // Destroying the body on purpose reports an error that nobody else would take.
-  response.body.on('error', () => {})
-  progress.answer = new Answer(response.statusCode, response.headers)
-  await progress.answer.read(response.body as AsyncIterable<Uint8Array>)
-}
-
-function envelope(attempt: Attempt): string {
-  return JSON.stringify({
-    job_id: attempt.jobId,
-    job_name: attempt.jobName,
-    run_id: attempt.runId,
-    scheduled_at: new Date(attempt.scheduledAt).toISOString(),
-    attempt: attempt.attempt,
-    fencing_token: attempt.token,
-    catch_up: attempt.catchUp,
-    idempotency_key: attempt.idempotencyKey,
-    payload: attempt.payload ?? null,
-  })
-}
-
 function conclude(
   ending: Ending<void>,
-  answer: Answer | undefined,
-  call: string,
+  { call, answer }: Exchange['progress'],
   at: { now: number; attempt: Attempt; connectTimeoutMs: number },
 ): Outcome {
   if (ending.kind === 'cancelled')
@@ -119,6 +90,13 @@ function conclude(
 function failedExchange(error: unknown, call: string, came: string, connectTimeoutMs: number): Outcome {
   if (error instanceof BlockedAddressError) {
     return failed('blocked_address', `${call}: ${error.message}`, false)
+  }
+  if (error instanceof SigningError) {
+    return failed(
+      'signing',
+      `${call} was not sent: the secrets to sign it are not to be had: ${error.message}`,
+      true,
+    )
   }
   if (error instanceof errors.InvalidArgumentError) {
     return failed('invalid_target', `${call} cannot be sent: ${error.message}`, false)
@@ -141,11 +119,6 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return error.message === '' ? code : error.message
-}
-
-/** Without query and fragment: they are long, and more often than not hold a secret. */
-function shown(url: URL): string {
-  return capText(`${url.origin}${url.pathname}`, urlInErrorBytes)
 }
 
 function failed(reason: FailureReason, error: string, retryable: boolean): Outcome {

@@ -1,5 +1,6 @@
 /** One try of a run, as a target needs to know it. */
 export interface Attempt {
+  tenant: number
   jobId: string
   jobName: string
   runId: string
@@ -33,8 +34,15 @@ export type FailureReason =
   | 'connection'
   | 'blocked_address'
   | 'invalid_target'
+  /** The secrets to sign with could not be had. Nothing was sent. */
+  | 'signing'
   | 'task_error'
   | 'task_non_retryable'
+  | 'command_exit'
+  /** Ended by a signal that Carillon did not send, e.g. for want of memory. */
+  | 'command_signal'
+  /** The program could not be started. */
+  | 'command_start'
   /** The caller's signal ended the attempt. Whoever aborted knows whether to try again. */
   | 'cancelled'
   | 'unserved'

@@ -5,6 +5,7 @@ import { createTaskTarget } from './task.js'
 import { createTaskRegistry } from './task-registry.js'
 
 const attempt: Attempt = {
+  tenant: 1,
   jobId: 'job_1',
   jobName: 'weekly report',
   runId: 'run_1',
