@@ -344,7 +344,7 @@ CREATE TABLE carillon.routes (
   name text NOT NULL DEFAULT ''::text,
   CONSTRAINT routes_pkey PRIMARY KEY (route),
   CONSTRAINT routes_tenant_kind_name_key UNIQUE (tenant, kind, name),
-  CONSTRAINT routes_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'task'::text])))
+  CONSTRAINT routes_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'task'::text, 'command'::text])))
 );
 
 CREATE TABLE carillon.segments (
@@ -357,6 +357,15 @@ CREATE TABLE carillon.segments (
   reason text NOT NULL,
   partition smallint NOT NULL,
   CONSTRAINT segments_pkey PRIMARY KEY (job, from_ms, partition)
+);
+
+CREATE TABLE carillon.signing_secrets (
+  tenant integer NOT NULL,
+  secret bytea NOT NULL,
+  created_at bigint NOT NULL DEFAULT carillon.now_ms(),
+  retires_at bigint,
+  CONSTRAINT signing_secrets_pkey PRIMARY KEY (tenant, secret),
+  CONSTRAINT signing_secrets_secret_check CHECK (((octet_length(secret) >= 24) AND (octet_length(secret) <= 64)))
 );
 
 CREATE TABLE carillon.tenant_slots (
@@ -443,5 +452,7 @@ ALTER TABLE carillon.jobs ADD CONSTRAINT jobs_tenant_fkey FOREIGN KEY (tenant) R
 ALTER TABLE carillon.replays ADD CONSTRAINT replays_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.routes ADD CONSTRAINT routes_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
+ALTER TABLE carillon.signing_secrets ADD CONSTRAINT signing_secrets_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.tenant_slots ADD CONSTRAINT tenant_slots_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);

@@ -1,6 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { limits } from './limits.js'
-import { type RetryFields, retryBackoffs, shortRetryFields } from './retry.js'
+import {
+  fullRetryFields,
+  type RetryFields,
+  retryBackoffs,
+  retryViewFields,
+  shortRetryFields,
+} from './retry.js'
 import { stringEnum } from './string-enum.js'
 import { Target } from './target.js'
 
@@ -90,6 +96,7 @@ export const JobInput = Type.Object(
       text(limits.template, 'Default {{job_id}}:{{scheduled_at_unix}}'),
     ),
     ...shortRetryFields,
+    ...fullRetryFields,
     missed_window: Type.Optional(
       stringEnum(missedWindows, {
         default: 'RUN_ONCE',
@@ -186,6 +193,7 @@ export const Job = Type.Object(
     idempotency_key_template: Type.String(),
     max_retries: Type.Integer(),
     retry_backoff: stringEnum(retryBackoffs),
+    ...retryViewFields,
     missed_window: stringEnum(missedWindows),
     max_missed: Type.Integer(),
     misfire_grace_seconds: Type.Union([Type.Integer(), Type.Null()]),

@@ -105,12 +105,12 @@ export const CommandTarget = Type.Object(
 )
 export type CommandTarget = Static<typeof CommandTarget>
 
-export type Target = HttpTarget | TaskTarget
+export type Target = HttpTarget | TaskTarget | CommandTarget
 /** `type` says which one is meant, so that a mistake is reported against that one and not against all. */
 export const Target = Type.Unsafe<Target>({
   $id: 'Target',
   type: 'object',
-  oneOf: [HttpTarget, TaskTarget],
+  oneOf: [HttpTarget, TaskTarget, CommandTarget],
   discriminator: { propertyName: 'type' },
 })
 

@@ -17,7 +17,8 @@ import { composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
 import { composeHealth } from './roles/health.js'
 import { composeScheduler, type SchedulerRole } from './roles/scheduler.js'
-import { composeWorker, type WorkerRole } from './roles/worker.js'
+import { composeWorker, reachOf, type WorkerRole } from './roles/worker.js'
+import { describeReach } from './targets/address-guard.js'
 import { createTaskRegistry, loadTasks } from './targets/task-registry.js'
 import { version } from './version.js'
 
@@ -36,6 +37,8 @@ export interface RunningServer {
   databaseUrl: string
   postgres: string
   tasks: string[]
+  /** What HTTP targets may reach from here, in words. */
+  reach: string
   migrated: MigrationReport
   /** Stops leasing and firing, finishes or hands back, gives partitions back, leaves. Safe to call twice. */
   stop(): Promise<void>
@@ -100,6 +103,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       databaseUrl: postgres.url,
       postgres: postgres.description,
       tasks: tasks.names(),
+      reach: describeReach(reachOf(config)),
       migrated,
       stop: leave,
     }

@@ -49,6 +49,7 @@ function banner(server: RunningServer, version: string, roles: readonly string[]
       ? []
       : [`  Dashboard   ${server.url}/`, `  API         ${server.url}/api/v1/openapi.json`]),
     `  Postgres    ${visible(server.postgres)}`,
+    `  Reach       ${visible(server.reach)}`,
     `  Tasks       ${tasks === '' ? 'none (load some with --tasks FILE)' : tasks}`,
     ...(server.url === null || !roles.includes('api') ? [] : tryThis(server.url)),
     '',

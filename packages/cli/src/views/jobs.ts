@@ -81,7 +81,14 @@ function scheduleText(schedule: Job['schedule']): string {
 }
 
 function targetOf(target: Target): string {
-  return visible(target.type === 'http' ? `${target.method ?? 'POST'} ${target.url}` : `task ${target.task}`)
+  switch (target.type) {
+    case 'http':
+      return visible(`${target.method ?? 'POST'} ${target.url}`)
+    case 'task':
+      return visible(`task ${target.task}`)
+    case 'command':
+      return visible(`command ${target.shell ?? target.argv?.join(' ') ?? ''}`)
+  }
 }
 
 /** Names only: a header's value is often a secret. */

@@ -235,6 +235,14 @@ export const settings = {
     example: '10.20.0.0/16,fd00:20::/32',
     doc: 'Private networks that HTTP targets may reach, separated by commas; all others are refused.',
   },
+  allowCommands: {
+    env: 'CARILLON_ALLOW_COMMANDS',
+    flag: '--allow-commands',
+    type: 'boolean',
+    group: 'Execution',
+    default: false,
+    doc: 'Whether this worker runs commands: then everybody who may register jobs may run programs as its user.',
+  },
   minIntervalSeconds: {
     env: 'CARILLON_MIN_INTERVAL_SECONDS',
     type: 'seconds',
@@ -353,6 +361,20 @@ export const settingList: readonly { readonly key: SettingKey; readonly setting:
 
 /** Names with our prefix that others read: not settings, and not mistakes either. */
 export const namesReadElsewhere = [
+  ...[
+    'CARILLON_JOB_ID',
+    'CARILLON_JOB_NAME',
+    'CARILLON_RUN_ID',
+    'CARILLON_SCHEDULED_AT',
+    'CARILLON_ATTEMPT',
+    'CARILLON_FENCING_TOKEN',
+    'CARILLON_IDEMPOTENCY_KEY',
+    'CARILLON_CATCH_UP',
+    'CARILLON_PAYLOAD',
+  ].map((env) => ({
+    env,
+    doc: 'Set by Carillon for the commands it runs, which may call carillon themselves.',
+  })),
   {
     env: 'CARILLON_REQUIRE_ALL',
     doc: 'Read by the tests: what a test needs and does not find is a failure, not a skip.',

@@ -105,6 +105,7 @@ describe('the OpenAPI document', () => {
         'JobPatch',
         'PauseInput',
         'ClusterView',
+        'CommandTarget',
         'Event',
         'EventList',
         'Finding',
@@ -130,7 +131,11 @@ describe('the OpenAPI document', () => {
 
   it('tells the kinds of target apart by their type', () => {
     expect(document.components.schemas['Target']).toMatchObject({
-      oneOf: [{ $ref: '#/components/schemas/HttpTarget' }, { $ref: '#/components/schemas/TaskTarget' }],
+      oneOf: [
+        { $ref: '#/components/schemas/HttpTarget' },
+        { $ref: '#/components/schemas/TaskTarget' },
+        { $ref: '#/components/schemas/CommandTarget' },
+      ],
       discriminator: { propertyName: 'type' },
     })
   })

@@ -7,6 +7,7 @@ import {
   CalendarInput,
   CalendarList,
   ClusterView,
+  CommandTarget,
   Event,
   EventList,
   Finding,
@@ -30,6 +31,7 @@ import type { FastifyInstance } from 'fastify'
 const named: readonly object[] = [
   HttpTarget,
   TaskTarget,
+  CommandTarget,
   Target,
   JobInput,
   JobPatch,

@@ -1,10 +1,11 @@
-import { loopbackOnly } from '../config.js'
+import { loopbackOnly, readEnvironment } from '../config.js'
 import { deliver, type Targets } from '../pipeline/execute/deliver.js'
 import { Worker } from '../pipeline/execute/worker.js'
 import { Leasing } from '../pipeline/queue/leasing.js'
 import { Closer } from '../pipeline/record/closer.js'
 import type { Service } from '../platform/service.js'
-import { createAddressGuard } from '../targets/address-guard.js'
+import { type AddressGuardOptions, createAddressGuard } from '../targets/address-guard.js'
+import { createCommandTarget } from '../targets/command.js'
 import { createHttpTarget } from '../targets/http.js'
 import type { Attempt } from '../targets/target.js'
 import { createTaskTarget } from '../targets/task.js'
@@ -27,7 +28,13 @@ const reconcileMs = 10_000
 export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole {
   const { config, database, databaseClock, membership, clock, log, metrics } = context
   const targets = composeTargets(context, tasks)
-  const queue = new Leasing({ database, databaseClock, tasks: tasks.names(), aheadMs: config.leaseAheadMs })
+  const queue = new Leasing({
+    database,
+    databaseClock,
+    tasks: tasks.names(),
+    commands: config.allowCommands,
+    aheadMs: config.leaseAheadMs,
+  })
   const record = new Closer({ database, clock, log, metrics, batchMs: config.closeBatchMs })
   const worker: Worker = new Worker({
     ports: {
@@ -67,13 +74,22 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
         log.warn({ runs: aborted }, 'the drain time is over: runs were stopped and handed back')
       record.giveUp()
     },
-    close: async () => void (await Promise.all([targets.http.close(), targets.task.close()])),
+    close: async () =>
+      void (await Promise.all([targets.http.close(), targets.task.close(), targets.command.close()])),
   }
 }
 
-/** Loopback is open to targets only while the API itself listens on loopback: then nobody from outside can use it. */
+/**
+ * Loopback is open to targets only while the API itself listens on loopback: then nobody from outside can use it. A
+ * process without the API does not know where the others listen: there CARILLON_ALLOWED_NETWORKS opens it.
+ */
+export function reachOf(config: Context['config']): AddressGuardOptions {
+  const allowLoopback = config.roles.includes('api') && loopbackOnly(config)
+  return { allowedNetworks: config.allowedNetworks, allowLoopback }
+}
+
 export function addressGuardOf(config: Context['config']) {
-  return createAddressGuard({ allowedNetworks: config.allowedNetworks, allowLoopback: loopbackOnly(config) })
+  return createAddressGuard(reachOf(config))
 }
 
 function composeTargets({ config, databaseClock, log }: Context, tasks: TaskRegistry): Targets {
@@ -92,5 +108,6 @@ function composeTargets({ config, databaseClock, log }: Context, tasks: TaskRegi
       connectionsPerOrigin: config.workerConcurrency,
     }),
     task: createTaskTarget(tasks, { logFor }),
+    command: createCommandTarget({ allowed: config.allowCommands, inherited: readEnvironment() }),
   }
 }

@@ -124,6 +124,29 @@ describe('a change of a calendar', () => {
     await expectAccounted(house(), job)
   })
 
+  test('leaves what is caught up to the content that named its ticks', async () => {
+    const node = await house().node()
+    const calendars = calendarsOf(node)
+    await calendars.put(1, 'closed', nothing)
+    const job = await node.register({
+      schedule: '@every 10m',
+      exclude: ['closed'],
+      missed_window: 'RUN_ALL',
+    })
+    const first = Date.parse(job.next_run_at ?? '')
+    await stage(house(), node, 45 * minute)
+    expect(await replaysOf(house(), job)).toMatchObject([{ from_ms: first, total: 4, done: 0 }])
+    await calendars.put(1, 'closed', closed(first + 5 * minute, first + 25 * minute))
+    for (let step = 0; step < 5; step++) {
+      await node.catchUp.runOnce()
+      await expectAccounted(house(), job)
+      await node.worker.leaseOnce()
+      await house().finished(node)
+    }
+    expect(node.delivered.map(({ due }) => (due - first) / minute)).toEqual([0, 10, 20, 30])
+    expect(await replaysOf(house(), job)).toMatchObject([{ state: 'done', done: 4 }])
+  })
+
   test('reaches paused jobs, which stay paused', async () => {
     const node = await house().node()
     const calendars = calendarsOf(node)

@@ -35,6 +35,17 @@ describe('an attempt under way when its job is paused', () => {
     expect(await lease(node)).toMatchObject([{ attempt: 2 }])
   })
 
+  test('that its worker gives back, since it shuts down, runs again when the job is resumed, not before', async () => {
+    const node = await house().node()
+    const { job, run } = await underWay(node)
+    await node.registry.pause(1, job.job_id)
+    await node.leasing.handBack(node.membership.incarnation, [run])
+    expect(await queueOf(house(), job)).toMatchObject([{ ...parked, holder: null, attempt: 1 }])
+    expect(await lease(node)).toEqual([])
+    await node.registry.resume(1, job.job_id)
+    expect(await lease(node)).toMatchObject([{ attempt: 1 }])
+  })
+
   test('that was asked for by hand is tried again in the pause: a trigger works on a paused job', async () => {
     const node = await house().node()
     const job = await node.register({ schedule: '@every 1h' })
@@ -46,5 +57,55 @@ describe('an attempt under way when its job is paused', () => {
     await house().clock.advance(10 * minute)
     await node.beat()
     expect(await lease(node)).toMatchObject([{ attempt: 2, origin: 1 }])
+  })
+})
+
+/** Resumes or pauses the job between the look of a statement that waits for its run, and what that statement writes. */
+describe('an attempt that ends while its job is', () => {
+  type Change = 'resumed' | 'paused'
+  const changes = {
+    resumed: `UPDATE carillon.jobs SET state = 'active', paused_at = NULL WHERE job = $1`,
+    paused: `UPDATE carillon.jobs SET state = 'paused', paused_at = 1 WHERE job = $1`,
+  }
+
+  /** Both hold the runs of the job from their look until they commit. */
+  async function meanwhile(change: Change, job: { key: number }, ending: () => Promise<unknown>) {
+    const changing = await house().session()
+    await changing.query('BEGIN')
+    await changing.query('SELECT FROM carillon.queue WHERE job = $1 FOR UPDATE', [job.key])
+    const ended = ending()
+    await house().lockWaits(1)
+    await changing.query(changes[change], [job.key])
+    await changing.query('COMMIT')
+    await ended
+  }
+
+  test.each<[Change, boolean]>([
+    ['resumed', false],
+    ['paused', true],
+  ])('%s goes by what the job is then', async (change, waits) => {
+    const node = await house().node()
+    const job = await node.register({ schedule: '@every 1h' })
+    const run = await leaseOne(house(), node, job)
+    if (change === 'resumed') await node.registry.pause(1, job.job_id)
+    const result = await resultOf(house(), node, run, { outcome: 'failed' })
+    await meanwhile(change, job, () => closeAll(house(), node.closer, [result]))
+    const [queued] = await queueOf(house(), job)
+    expect(queued?.attempt).toBe(2)
+    expect(queued?.available_at === parked.available_at).toBe(waits)
+  })
+
+  test.each<[Change, boolean]>([
+    ['resumed', false],
+    ['paused', true],
+  ])('%s and is given back goes by what the job is then', async (change, waits) => {
+    const node = await house().node()
+    const job = await node.register({ schedule: '@every 1h' })
+    const run = await leaseOne(house(), node, job)
+    if (change === 'resumed') await node.registry.pause(1, job.job_id)
+    await meanwhile(change, job, () => node.leasing.handBack(node.membership.incarnation, [run]))
+    const [queued] = await queueOf(house(), job)
+    expect(queued?.holder).toBeNull()
+    expect(queued?.available_at === parked.available_at).toBe(waits)
   })
 })

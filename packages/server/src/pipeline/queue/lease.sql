@@ -17,6 +17,7 @@
 -- @plan each-time
 -- @param holder bigint
 -- @param tasks text[]
+-- @param commands boolean
 -- @param ahead_ms bigint
 -- @param most int
 WITH clock AS MATERIALIZED (
@@ -29,6 +30,7 @@ me AS MATERIALIZED (
 ),
 served AS MATERIALIZED (
   SELECT route FROM carillon.routes WHERE kind = 'http' OR (kind = 'task' AND name = ANY (:tasks))
+     OR (kind = 'command' AND :commands)
 ),
 ready AS MATERIALIZED (
   SELECT candidate.*

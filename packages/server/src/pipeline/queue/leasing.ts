@@ -23,7 +23,7 @@ export type HeldRun = RunIdentity & { token: number }
 export type RevokedRun = HeldRun & { replaced: boolean }
 
 const leaseStatement = statement<
-  { holder: number; tasks: string[]; ahead_ms: number; most: number },
+  { holder: number; tasks: string[]; commands: boolean; ahead_ms: number; most: number },
   LeaseRow
 >(new URL('./lease.sql', import.meta.url))
 const heldStatement = statement<{ holder: number }, HeldRun>(new URL('./held.sql', import.meta.url))
@@ -50,6 +50,8 @@ export interface LeasingOptions {
   database: Database
   databaseClock: DatabaseClock
   tasks: readonly string[]
+  /** Whether runs of commands are leased too. */
+  commands?: boolean
   aheadMs: number
 }
 
@@ -58,10 +60,10 @@ export class Leasing {
   constructor(private readonly options: LeasingOptions) {}
 
   async lease(holder: number, most: number): Promise<LeasedRun[]> {
-    const { database, databaseClock, tasks, aheadMs } = this.options
+    const { database, databaseClock, tasks, commands = false, aheadMs } = this.options
     const sample = databaseClock.begin()
     const rows = await database
-      .run(leaseStatement, { holder, tasks: [...tasks], ahead_ms: aheadMs, most })
+      .run(leaseStatement, { holder, tasks: [...tasks], commands, ahead_ms: aheadMs, most })
       .catch((error: unknown) => {
         if (lostRaceForPlace(error)) return []
         throw error

@@ -1,4 +1,11 @@
-import { CarillonError, type JobDefinition, type JobInput, type JobPatch } from '@carillon/contract'
+import {
+  CarillonError,
+  checkRetryRequest,
+  type JobDefinition,
+  type JobInput,
+  type JobPatch,
+  retryFieldsOf,
+} from '@carillon/contract'
 import { type CalendarSet, checkFrequency, parseSchedule } from '../../time/schedule.js'
 import { checkTemplate } from '../../time/template.js'
 import { spreadMs } from '../spread.js'
@@ -26,6 +33,7 @@ export interface Registration {
 /** Fills in the defaults, checks what the schema cannot say, and finds the first tick after `now`. */
 export function defineJob(input: JobInput, registration: Registration): NewJob {
   const { jobId, now, minIntervalMs, calendars } = registration
+  checkRetryRequest(input)
   const definition = withDefaults(input, now)
   checkDefinition(definition)
   const schedule = parseSchedule({ ...definition, calendars })
@@ -47,6 +55,7 @@ export function checkDefinition(definition: JobDefinition): void {
  * counted from the registration for as long as the job lives.
  */
 export function patchDefinition(definition: JobDefinition, patch: JobPatch): JobDefinition {
+  checkRetryRequest(patch)
   const { anchor, ...fields } = definition
   const merged = Object.entries({ ...fields, ...patch }).filter(
     ([, value]) => value !== null && value !== undefined,
@@ -83,8 +92,7 @@ function withDefaults(input: JobInput, anchor: number): JobDefinition {
     target: input.target ?? { type: 'task', task: input.name },
     payload: input.payload ?? null,
     idempotency_key_template: input.idempotency_key_template ?? defaultTemplate,
-    max_retries: input.max_retries ?? 3,
-    retry_backoff: input.retry_backoff ?? 'exponential',
+    ...retryFieldsOf(input),
     missed_window: input.missed_window ?? 'RUN_ONCE',
     max_missed: input.max_missed ?? 10,
     misfire_grace_seconds: input.misfire_grace_seconds ?? null,

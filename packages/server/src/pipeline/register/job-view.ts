@@ -1,4 +1,4 @@
-import type { Job, JobDefinition, JobState } from '@carillon/contract'
+import { type Job, type JobDefinition, type JobState, retryViewOf } from '@carillon/contract'
 import { jobIdOf } from '../../platform/ids.js'
 
 /** A job as job-view.sql and list-jobs.sql answer it. */
@@ -25,6 +25,7 @@ export function jobView(row: JobRow): Job {
   return {
     job_id: jobIdOf(row.uuid),
     ...definition,
+    ...retryViewOf(definition),
     state: row.state,
     version: row.version,
     next_run_at: isoOrNull(row.next_due),
