@@ -28,6 +28,7 @@ export function withJobFlags(command: Command): Command {
     .option('--idempotency-key-template <template>', 'default {{job_id}}:{{scheduled_at_unix}}')
     .option('--overlap <policy>', 'a tick while a run goes on: SKIP, ALLOW, QUEUE or REPLACE (default SKIP)')
     .option('--max-concurrent <n>', 'with ALLOW: most runs at once (default any number)')
+    .option('--priority <n>', '0 to 9: of several due runs the higher starts first (default 5)')
     .option('--exclude <what>', 'a date, a range of dates or a calendar; may be repeated', append)
     .option('--on-excluded <policy>', 'exclude, next_business_day or previous_business_day (default exclude)')
     .option('--starts-at <instant>', 'no tick before')

@@ -20,6 +20,7 @@ export interface JobFlags {
   idempotencyKeyTemplate?: string
   overlap?: string
   maxConcurrent?: string
+  priority?: string
   exclude?: string[]
   onExcluded?: string
   startsAt?: string
@@ -61,6 +62,7 @@ export function fieldsOf(flags: JobFlags): Partial<JobInput> {
     timeout_seconds: integerOf(flags.timeoutSeconds, '--timeout-seconds'),
     overlap_policy: flags.overlap?.toUpperCase(),
     max_concurrent: integerOf(flags.maxConcurrent, '--max-concurrent'),
+    priority: integerOf(flags.priority, '--priority'),
     exclude: flags.exclude,
     on_excluded: flags.onExcluded,
     starts_at: flags.startsAt,

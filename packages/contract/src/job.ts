@@ -129,6 +129,16 @@ export const JobInput = Type.Object(
         description: 'With ALLOW: how many runs may go on at once. Default: any number',
       }),
     ),
+    priority: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: limits.priority,
+        default: 5,
+        description:
+          'Of several due runs of a tenant the one with the higher priority starts first; each step counts as a minute ' +
+          'of waiting, so that none waits for ever',
+      }),
+    ),
     timeout_seconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: limits.timeoutSeconds, default: 300 }),
     ),
@@ -161,6 +171,7 @@ export interface JobDefinition extends RetryFields {
   misfire_grace_seconds: number | null
   overlap_policy: OverlapPolicy
   max_concurrent: number | null
+  priority: number
   timeout_seconds: number
 }
 
@@ -199,6 +210,7 @@ export const Job = Type.Object(
     misfire_grace_seconds: Type.Union([Type.Integer(), Type.Null()]),
     overlap_policy: stringEnum(overlapPolicies),
     max_concurrent: Type.Union([Type.Integer(), Type.Null()]),
+    priority: Type.Integer(),
     timeout_seconds: Type.Integer(),
     paused_at: maybeInstant('Since when it is paused'),
     pause_reason: Type.Union([Type.String(), Type.Null()]),

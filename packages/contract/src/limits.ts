@@ -18,6 +18,7 @@ export const limits = {
   missed: 1_000,
   graceSeconds: 366 * 86_400,
   concurrent: 1_000,
+  priority: 9,
   timeoutSeconds: 86_400,
   brakeSeconds: 7 * 86_400,
   jsonDepth: 64,

@@ -163,7 +163,10 @@ function composeNode(
 
   const worker = config.roles.includes('worker') ? composeWorker(context, tasks) : null
   const scheduler = config.roles.includes('scheduler')
-    ? composeScheduler(context, { runFired: () => worker?.runFired(), runRescued: () => worker?.runFired() })
+    ? composeScheduler(context, {
+        runFired: () => worker?.runFired(),
+        runRescued: () => worker?.runsCameBack(),
+      })
     : null
   membership.onLost(() => {
     scheduler?.lost()

@@ -42,6 +42,7 @@ export function jobDetails(job: Job, look: Look): string {
     ['Retries', `${job.max_retries}, ${visible(job.retry_backoff)} backoff`],
     ['Missed ticks', missedOf(job)],
     ['Overlap', overlapOf(job)],
+    ['Priority', String(job.priority)],
     ['Timeout', duration(job.timeout_seconds * 1000)],
     ['Version', String(job.version)],
     ['Created', whenInZone(job.created_at, look)],

@@ -40,6 +40,7 @@ const job: Job = {
   misfire_grace_seconds: 3_600,
   overlap_policy: 'ALLOW',
   max_concurrent: 3,
+  priority: 5,
   timeout_seconds: 30,
   paused_at: null,
   pause_reason: null,

@@ -16,6 +16,8 @@ export interface WorkerRole {
   services: Service[]
   worker: Worker
   runFired(): void
+  /** Runs came back into the queue: behind the place, perhaps, from which leasing looks. */
+  runsCameBack(): void
   lost(): void
   /** Leases nothing more, gives back what has not started, finishes the rest within the time. */
   drain(withinMs: number): Promise<void>
@@ -29,6 +31,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   const { config, database, databaseClock, membership, clock, log, metrics } = context
   const targets = composeTargets(context, tasks)
   const queue = new Leasing({
+    clock,
     database,
     databaseClock,
     tasks: tasks.names(),
@@ -45,7 +48,11 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       stillHeld: (holder, runs) => queue.stillHeld(holder, runs),
       definitions: (wanted) => queue.definitions(wanted),
       deliver: (run, definition, signal) => deliver(targets, run, definition, signal),
-      close: (result) => record.close(result),
+      close: async (result) => {
+        const answer = await record.close(result)
+        queue.freed(result.run.job)
+        return answer
+      },
       drained: () => record.drained(),
     },
     clock,
@@ -64,6 +71,10 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     services: [leasing, looking, reconciling],
     worker,
     runFired: () => leasing.wake(),
+    runsCameBack() {
+      queue.lookFully()
+      leasing.wake()
+    },
     lost: () => worker.abandon(),
     async drain(withinMs) {
       await leasing.stop()

@@ -238,7 +238,7 @@ export class HandMade {
   private async route(): Promise<number> {
     const [row] = await this.database.query<{ route: number }>(
       `INSERT INTO carillon.routes (tenant, kind, name) VALUES (1, 'task', 'task')
-       ON CONFLICT (tenant, kind, name) DO UPDATE SET name = EXCLUDED.name RETURNING route`,
+       ON CONFLICT (tenant, kind, name, priority) DO UPDATE SET name = EXCLUDED.name RETURNING route`,
     )
     return row?.route ?? 0
   }
@@ -273,6 +273,7 @@ const defaults: JobDefinition = {
   misfire_grace_seconds: null,
   overlap_policy: 'SKIP',
   max_concurrent: null,
+  priority: 5,
   timeout_seconds: 300,
 }
 

@@ -119,6 +119,7 @@ export function jobFrom(input: JobInput, number: number): Job {
     misfire_grace_seconds: input.misfire_grace_seconds ?? null,
     overlap_policy: input.overlap_policy ?? 'SKIP',
     max_concurrent: input.max_concurrent ?? null,
+    priority: input.priority ?? 5,
     timeout_seconds: input.timeout_seconds ?? 300,
     created_at: '2026-11-01T00:00:00.000Z',
     updated_at: '2026-11-01T00:00:00.000Z',

@@ -65,7 +65,7 @@ async function insertProcesses(session: pg.Client, now: number): Promise<void> {
   )
   await session.query(
     `INSERT INTO carillon.routes (route, tenant, kind, name)
-     SELECT n, 1, 'task', 'task ' || n FROM generate_series(1001, 1020) n`,
+     SELECT n, 1 + n % 100, 'task', 'task ' || n FROM generate_series(1001, 1020) n`,
   )
 }
 

@@ -87,6 +87,7 @@ export class OverlapTrial {
     const jobs = this.dice.some(this.jobs, 0.5)
     const holder = this.dice.pick(this.workers)
     const leasing = new Leasing({
+      clock: this.house.clock,
       database: this.node.database,
       databaseClock: this.node.databaseClock,
       tasks: jobs.map(({ task }) => task),

@@ -136,6 +136,7 @@ export class TestNode {
     this.firing = this.tier.firing
     this.catchUp = this.tier.catchUp
     this.leasing = new Leasing({
+      clock,
       database,
       databaseClock: this.databaseClock,
       tasks,

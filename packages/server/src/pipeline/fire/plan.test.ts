@@ -34,6 +34,7 @@ const definition: DueTimer['definition'] = {
   misfire_grace_seconds: null,
   overlap_policy: 'SKIP',
   max_concurrent: null,
+  priority: 5,
   timeout_seconds: 300,
 }
 

@@ -1,6 +1,7 @@
 -- Gives leased runs back that this worker will not finish: the attempt is not used up, the overlap place is kept. A run
 -- that was asked to cancel ends here: nobody else would start it, and nobody else would end it.
--- Fenced by holder and token. Lock: the rows, ordered by key.
+-- Fenced by holder and token. Lock: the rows, ordered by key; then tenant_slots, where a tenant with a cap gets its
+-- places back.
 -- @plan each-time
 -- @param holder bigint
 -- @param dues bigint[]
@@ -30,6 +31,12 @@ gone AS (
   USING mine
   WHERE mine.cancel_requested AND q.due = mine.due AND q.job = mine.job AND q.origin = mine.origin
     AND q.seq = mine.seq AND q.partition = mine.partition
+),
+slots AS (
+  UPDATE carillon.tenant_slots s
+  SET taken = greatest(s.taken - ended.runs, 0)
+  FROM (SELECT tenant, count(*) AS runs FROM mine GROUP BY tenant) ended
+  WHERE s.tenant = ended.tenant
 ),
 noted AS (
   INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt,

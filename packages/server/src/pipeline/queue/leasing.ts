@@ -3,10 +3,13 @@ import type { DatabaseClock } from '../../db/database-clock.js'
 import { codeOf, isUniqueViolation } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import type { Clock } from '../../platform/clock.js'
 import { jobIdOf, type RunIdentity } from '../../platform/ids.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
+import { TenantAccounts } from './tenant-accounts.js'
+import { type LaneSeen, type Look, Watermarks } from './watermarks.js'
 
-interface LeaseRow extends RunIdentity {
+interface LeasedRow extends RunIdentity {
   tenant: number
   version: number
   epoch: number
@@ -16,16 +19,35 @@ interface LeaseRow extends RunIdentity {
   token: number
   holder: number
   catch_up: boolean
-  now: number
+  /** The tenant whose share it is, what the tenant had had before it, and the tenant's weight. */
+  payer: number
+  cost_from: number
+  weight: number
+}
+/** At least one row, also where nothing was leased; the first has the lanes. */
+type LeaseRow = { now: number; lanes: LaneSeen[] | null } & (LeasedRow | { token: null })
+
+interface LeaseParams {
+  holder: number
+  tasks: string[]
+  commands: boolean
+  ahead_ms: number
+  step_ms: number
+  most: number
+  from: number
+  routes: number[]
+  ready_froms: number[]
+  waiting_froms: number[]
+  freed: number[]
+  tenants: number[]
+  accounts: number[]
+  virtual: number
 }
 
 export type HeldRun = RunIdentity & { token: number }
 export type RevokedRun = HeldRun & { replaced: boolean }
 
-const leaseStatement = statement<
-  { holder: number; tasks: string[]; commands: boolean; ahead_ms: number; most: number },
-  LeaseRow
->(new URL('./lease.sql', import.meta.url))
+const leaseStatement = statement<LeaseParams, LeaseRow>(new URL('./lease.sql', import.meta.url))
 const heldStatement = statement<{ holder: number }, HeldRun>(new URL('./held.sql', import.meta.url))
 const revokedStatement = statement<{ holder: number }, RevokedRun>(new URL('./revoked.sql', import.meta.url))
 interface HeldParams {
@@ -46,7 +68,11 @@ const definitionsStatement = statement<
   { job: number; version: number; uuid: string; definition: JobDefinition | null }
 >(new URL('./definitions.sql', import.meta.url))
 
+/** So long a wait makes up for one step of priority. */
+const priorityStepMs = 60_000
+
 export interface LeasingOptions {
+  clock: Clock
   database: Database
   databaseClock: DatabaseClock
   tasks: readonly string[]
@@ -57,20 +83,44 @@ export interface LeasingOptions {
 
 /** What a worker does with the queue: take runs, give them back, ask which were revoked, read their definitions. */
 export class Leasing {
-  constructor(private readonly options: LeasingOptions) {}
+  private readonly watermarks: Watermarks
+  private readonly accounts = new TenantAccounts()
+
+  constructor(private readonly options: LeasingOptions) {
+    this.watermarks = new Watermarks(options.clock)
+  }
+
+  /** Every other pass begins where runs were found last; this one is to look everywhere, for runs that came back. */
+  lookFully(): void {
+    this.watermarks.lookFully()
+  }
+
+  /** A run of this job ended: one that waits for its place may go. */
+  freed(job: number): void {
+    this.watermarks.freed(job)
+  }
 
   async lease(holder: number, most: number): Promise<LeasedRun[]> {
-    const { database, databaseClock, tasks, commands = false, aheadMs } = this.options
+    const { clock, database, databaseClock } = this.options
+    const look = this.watermarks.next(holder)
+    const sentAt = clock.monotonic()
     const sample = databaseClock.begin()
-    const rows = await database
-      .run(leaseStatement, { holder, tasks: [...tasks], commands, ahead_ms: aheadMs, most })
+    const rows: LeaseRow[] = await database
+      .run(leaseStatement, this.params(holder, most, look))
       .catch((error: unknown) => {
+        this.watermarks.lookFully()
         if (lostRaceForPlace(error)) return []
         throw error
       })
-    const [first] = rows
+    const seen = rows.find(({ lanes }) => lanes !== null)
+    if (seen !== undefined) this.watermarks.found(look, seen.lanes ?? [], seen.now, sentAt)
+    const leased = rows.filter(isLeased)
+    const [first] = leased
     if (first !== undefined) sample(first.now)
-    return rows.map(leasedRun).sort((a, b) => a.availableAt - b.availableAt)
+    this.accounts.charge(
+      leased.map((row) => ({ tenant: row.payer, costFrom: row.cost_from, weight: row.weight })),
+    )
+    return leased.map(leasedRun).sort((a, b) => a.availableAt - b.availableAt)
   }
 
   held(holder: number): Promise<HeldRun[]> {
@@ -89,6 +139,25 @@ export class Leasing {
   async stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>> {
     const rows = await this.options.database.run(stillHeldStatement, heldParams(holder, runs))
     return new Set(rows.map(({ token }) => token))
+  }
+
+  private params(holder: number, most: number, look: Look): LeaseParams {
+    const { tasks, commands = false, aheadMs } = this.options
+    return {
+      holder,
+      tasks: [...tasks],
+      commands,
+      ahead_ms: aheadMs,
+      step_ms: priorityStepMs,
+      most,
+      from: look.from,
+      routes: look.routes,
+      ready_froms: look.readyFroms,
+      waiting_froms: look.waitingFroms,
+      freed: look.freed,
+      ...this.accounts.all(),
+      virtual: this.accounts.virtual,
+    }
   }
 
   async definitions(
@@ -127,7 +196,11 @@ function heldParams(holder: number, runs: readonly HeldRun[]): HeldParams {
   }
 }
 
-function leasedRun(row: LeaseRow): LeasedRun {
+function isLeased(row: LeaseRow): row is LeaseRow & LeasedRow {
+  return row.token !== null
+}
+
+function leasedRun(row: LeasedRow): LeasedRun {
   return {
     due: row.due,
     job: row.job,

@@ -5,8 +5,9 @@
 --          matches no more. FOR UPDATE waits for a rescuer; the token is checked again after the wait.
 -- again    A retry: the next attempt waits for its time and gives its overlap place back, so that it never holds up the
 --          next tick. Where the job was paused meanwhile, it is parked until the job is resumed. Not where cancelling was asked for; and nobody wants a dead letter of that.
+-- given    The places of tenants with a cap, for attempts that ended here.
 -- A result whose lease is gone is not in the answer: note-stale.sql says what it was.
--- Lock order: queue by key. Index: queue and dead_letters primary keys. The ledger is only appended to: reading it here
+-- Lock order: queue, tenant_slots; by key. Index: queue and dead_letters primary keys. The ledger is only appended to: reading it here
 -- would lock every one of its partitions.
 -- @plan each-time
 -- @param holder bigint
@@ -62,6 +63,12 @@ gone AS (
   USING held
   WHERE held.final AND q.due = held.due AND q.job = held.job AND q.origin = held.origin AND q.seq = held.seq
     AND q.partition = held.partition
+),
+given AS (
+  UPDATE carillon.tenant_slots s
+  SET taken = greatest(s.taken - ended.runs, 0)
+  FROM (SELECT tenant, count(*) AS runs FROM held GROUP BY tenant) ended
+  WHERE s.tenant = ended.tenant
 ),
 dead AS (
   INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempts,

@@ -7,6 +7,7 @@
 -- was paused meanwhile, the run is parked until it is resumed. A run that
 -- was asked to cancel ends here in any case: its holder, who would have ended it, is gone.
 -- Lock: the rows, ordered by key, SKIP LOCKED (a close in progress may still win). Scans the queue once per death.
+-- Then tenant_slots: a tenant with a cap gets its places back.
 -- @plan each-time
 -- @param incarnation bigint
 -- @param most int
@@ -41,6 +42,12 @@ gone AS (
   USING orphan
   WHERE orphan.final AND q.due = orphan.due AND q.job = orphan.job AND q.origin = orphan.origin
     AND q.seq = orphan.seq AND q.partition = orphan.partition
+),
+slots AS (
+  UPDATE carillon.tenant_slots s
+  SET taken = greatest(s.taken - ended.runs, 0)
+  FROM (SELECT tenant, count(*) AS runs FROM orphan GROUP BY tenant) ended
+  WHERE s.tenant = ended.tenant
 ),
 dead AS (
   INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempts,

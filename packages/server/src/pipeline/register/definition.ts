@@ -98,6 +98,7 @@ function withDefaults(input: JobInput, anchor: number): JobDefinition {
     misfire_grace_seconds: input.misfire_grace_seconds ?? null,
     overlap_policy: input.overlap_policy ?? 'SKIP',
     max_concurrent: input.max_concurrent ?? null,
+    priority: input.priority ?? 5,
     timeout_seconds: input.timeout_seconds ?? 300,
   }
 }

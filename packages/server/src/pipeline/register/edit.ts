@@ -32,7 +32,7 @@ export interface EditPorts {
   database: Database
   lateToleranceMs: number
   checkTarget: (target: JobDefinition['target']) => void
-  routeOf: (runner: Runner, tenant: number, target: JobDefinition['target']) => Promise<number>
+  routeOf: (runner: Runner, tenant: number, definition: JobDefinition) => Promise<number>
   minIntervalMs: (runner: Runner, tenant: number) => Promise<number>
 }
 
@@ -58,7 +58,7 @@ export async function editJob(
       ports.lateToleranceMs,
     )
     checkTicks(planned, situation, definition, await ports.minIntervalMs(runner, tenant))
-    const route = await ports.routeOf(runner, tenant, definition.target)
+    const route = await ports.routeOf(runner, tenant, definition)
     await moveCursors(runner, now, [{ situation, move: planned.move }])
     await runner.run(editStatement, {
       job,

@@ -3,6 +3,7 @@
 -- @param tenant int
 -- @param kind text
 -- @param name text
-INSERT INTO carillon.routes (tenant, kind, name) VALUES (:tenant, :kind, :name)
-ON CONFLICT (tenant, kind, name) DO UPDATE SET name = excluded.name
+-- @param priority smallint
+INSERT INTO carillon.routes (tenant, kind, name, priority) VALUES (:tenant, :kind, :name, :priority)
+ON CONFLICT (tenant, kind, name, priority) DO UPDATE SET name = excluded.name
 RETURNING route

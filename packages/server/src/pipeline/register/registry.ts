@@ -72,7 +72,7 @@ export class Registry {
       const now = databaseClock.atLeast()
       const job = defineJob(input, { jobId: jobIdOf(uuid), now, minIntervalMs, calendars })
       checkTarget(job.definition.target)
-      const route = await this.routes.of(tenant, job.definition.target, runner)
+      const route = await this.routes.of(tenant, job.definition, runner)
       await createJob(runner, { uuid, tenant, route }, input, job)
     }
     // A calendar must not change between the look at it and the job that is computed from it.
@@ -120,8 +120,8 @@ export class Registry {
       database,
       lateToleranceMs,
       checkTarget,
-      routeOf: (runner: Runner, owner: number, target: JobDefinition['target']) =>
-        this.routes.of(owner, target, runner),
+      routeOf: (runner: Runner, owner: number, definition: JobDefinition) =>
+        this.routes.of(owner, definition, runner),
       minIntervalMs: (runner: Runner, owner: number) => this.minIntervalMs(runner, owner),
     }
     const expected = version === undefined ? {} : { version }
