@@ -4,6 +4,7 @@ import { codeOf, isUniqueViolation } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { jobIdOf, type RunIdentity } from '../../platform/ids.js'
+import { parkedUntil } from '../parked.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
 
 interface LeaseRow extends RunIdentity {
@@ -37,7 +38,9 @@ interface HeldParams {
   partitions: number[]
   tokens: number[]
 }
-const handBackStatement = statement<HeldParams, { job: number }>(new URL('./hand-back.sql', import.meta.url))
+const handBackStatement = statement<HeldParams & { parked_until: number }, { job: number }>(
+  new URL('./hand-back.sql', import.meta.url),
+)
 const stillHeldStatement = statement<HeldParams, { token: number }>(
   new URL('./still-held.sql', import.meta.url),
 )
@@ -83,7 +86,10 @@ export class Leasing {
 
   async handBack(holder: number, runs: readonly HeldRun[]): Promise<void> {
     if (runs.length === 0) return
-    await this.options.database.run(handBackStatement, heldParams(holder, runs))
+    await this.options.database.run(handBackStatement, {
+      ...heldParams(holder, runs),
+      parked_until: parkedUntil,
+    })
   }
 
   async stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>> {
