@@ -3,7 +3,7 @@
 -- (key-share on its row), so nothing new can come under its name.
 --
 -- A run whose time had not come was not started: it is only given back. Of the others the attempt counts as lost: a
--- ledger row, then the next attempt at once, or a dead letter when none is left. The overlap place is kept. Where the job
+-- ledger row, then the next attempt at once, or a dead letter when none is left or the job must never run twice (`on_lost`). The overlap place is kept. Where the job
 -- is paused, the run is parked until it is resumed; the job is read FOR SHARE after its run is locked, for the reason that
 -- close.sql gives. A run that was asked to cancel ends here in any case: its holder, who would have ended it, is gone.
 -- Lock order: queue by key, SKIP LOCKED (a close in progress may still win), jobs by key. Scans the queue once per death.
@@ -16,7 +16,11 @@ WITH clock AS MATERIALIZED (
 ),
 orphan AS MATERIALIZED (
   SELECT q.*, q.available_at <= clock.now AS begun,
-         q.cancel_requested OR (q.available_at <= clock.now AND q.attempt >= q.max_attempts) AS final
+         q.cancel_requested OR (q.available_at <= clock.now AND (q.attempt >= q.max_attempts OR (
+           SELECT CASE WHEN j.version = q.version THEN j.definition ELSE old.definition END ->> 'on_lost' = 'fail'
+           FROM carillon.jobs j
+           LEFT JOIN carillon.job_versions old ON old.job = j.job AND old.version = q.version
+           WHERE j.job = q.job))) AS final
   FROM carillon.queue q CROSS JOIN clock
   WHERE q.holder = :incarnation
     AND EXISTS (SELECT FROM carillon.incarnations i WHERE i.incarnation = :incarnation AND i.state <> 'alive')
