@@ -23,10 +23,10 @@ const brakeMs = 1_000
 /** The loops that turn ticks into runs: due ones, those of the coming minutes, those that were missed. */
 export function composeFiring(
   context: Context,
-  parts: { ownership: Ownership; events: Events; onFired: () => void },
+  parts: { ownership: Ownership; events: Events; onFired: () => void; onCaughtUp: () => void },
 ): FiringRole {
   const { config, database, databaseClock, membership, clock, log, metrics } = context
-  const { ownership, events, onFired } = parts
+  const { ownership, events, onFired, onCaughtUp } = parts
   const tier = new FireTier({
     database,
     databaseClock,
@@ -47,6 +47,7 @@ export function composeFiring(
     owned: () => ownership.current(),
     disown: (refused) => ownership.disown(refused),
     onFired,
+    onCaughtUp,
     raise: (event) => events.raise({ tenant: null, ...event }),
     resolve: (fingerprint) => events.resolve(fingerprint),
     wake: () => firing.wake(),

@@ -56,6 +56,7 @@ export function composeScheduler(
       firedAt = clock.monotonic()
       hints.runFired()
     },
+    onCaughtUp: () => hints.runFired(),
   })
   const rescue = new Rescue({ database, log, metrics, onRescued: hints.runRescued })
   const upkeep = new Upkeep({ database, log, ...config })

@@ -54,6 +54,18 @@ describe.each(['*/10 * * * *', '@every 10m'])('decideTick of %s', (rule) => {
     },
   )
 
+  it.each([
+    ['SKIP', { skip: range('01:00:00', '01:00:00', 1), replay: null }],
+    ['RUN_ONCE', { skip: null, replay: range('01:00:00', '01:00:00', 1) }],
+    ['RUN_ALL', { skip: null, replay: range('01:00:00', '01:00:00', 1) }],
+  ] as const)(
+    'leaves a later tick alone whose start is still ahead under %s: it was not missed',
+    (window, gap) => {
+      const decision = decide(schedule, due, at('01:12:00'), policy(window), at('01:08:00'))
+      expect(decision).toEqual({ fire: null, ...gap, next: at('01:10:00') })
+    },
+  )
+
   it.each<
     [string, MissedPolicy, string, { fire?: number; skip?: TickRange; replay?: TickRange; next: string }]
   >([

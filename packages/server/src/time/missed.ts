@@ -48,12 +48,16 @@ const mostKept = 10_000
 
 /**
  * Decides what becomes of the tick at the cursor and of all that were missed with it. A tick whose start is at
- * most `lateToleranceMs` ago was not missed, whatever the policy and its grace. The time it takes does not grow with
+ * most `lateToleranceMs` ago was not missed, whatever the policy and its grace; one whose start is still ahead has not
+ * come. Every tick of a job starts as long after itself as the one at the cursor. The time it takes does not grow with
  * the number of missed ticks: the latest are found from the end, and the others are counted by arithmetic.
  */
-export function decideTick(input: TickInput): TickDecision {
-  const { schedule, due, startAt, now, lateToleranceMs, policy } = input
-  if (now - startAt <= lateToleranceMs) return fireTick(schedule, due, null)
+export function decideTick(given: TickInput): TickDecision {
+  const { schedule, due, startAt, lateToleranceMs, policy } = given
+  if (given.now - startAt <= lateToleranceMs) return fireTick(schedule, due, null)
+  // Seen from the starts: ticks up to here have started, or should have.
+  const now = given.now - (startAt - due)
+  const input = { ...given, now }
   if (policy.missedWindow === 'SKIP') {
     const last = lastTick(input, now - lateToleranceMs - 1)
     const skip = rangeThrough(input, last)

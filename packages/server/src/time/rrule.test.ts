@@ -329,6 +329,18 @@ describe('next, previous and count of a recurrence', () => {
     )
   })
 
+  it.each([
+    'FREQ=MINUTELY;BYMONTHDAY=29,-16,3;BYYEARDAY=72;COUNT=2245',
+    'FREQ=HOURLY;INTERVAL=403;BYMONTHDAY=24;BYYEARDAY=67,223,19;COUNT=4301',
+    'FREQ=SECONDLY;INTERVAL=301;BYMONTH=3;BYYEARDAY=34;BYHOUR=14,23,8;COUNT=1006',
+    'FREQ=HOURLY;BYMONTH=2;BYMONTHDAY=29;BYHOUR=4,3;COUNT=3000',
+  ])('does not look for the last of %s in every year to come', (rule) => {
+    const counted = recurrence(rule, Date.UTC(2026, 0, 1))
+    const before = effort.steps
+    counted.prevWall(Date.UTC(2030, 0, 1))
+    expect(effort.steps - before).toBeLessThan(longestSearch)
+  })
+
   it('turn a large COUNT into its last reading', () => {
     const start = Date.UTC(2026, 0, 1)
     for (const [rule, seconds] of [

@@ -74,10 +74,14 @@ export class Recurrence implements WallRule {
   #findLast(count: number): number {
     let remaining = count
     let from = this.#start
-    for (let year = yearOf(dayOf(from)); year < 10_000 && remaining > walkedCount; year++) {
+    while (remaining > walkedCount) {
       effort.steps++
-      const end = yearStart(year + 1) * dayMs
-      const inYear = this.#walls.countWalls(from, end - 1)
+      // Years without a reading are jumped over, and a rule that has none left is not looked for in each of them.
+      const next = this.#walls.nextWall(from - 1)
+      if (next === null || next > this.#end) return this.#end
+      const end = yearStart(yearOf(dayOf(next)) + 1) * dayMs
+      const inYear = this.#walls.countWalls(next, end - 1)
+      from = next
       if (inYear >= remaining) break
       remaining -= inYear
       from = end

@@ -1,6 +1,7 @@
 import type { JobInput } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
 import { faultsInChain } from '../kit/account.js'
+import { ownerBelieving } from '../kit/owner.js'
 import { countOf, ledgerOf, queueOf, replaysOf, timerOf } from '../kit/rows.js'
 import { failed, succeeded, type TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
@@ -365,6 +366,15 @@ describe('a large catch-up', () => {
     await node.catchUp.runOnce()
     expect(node.events).toEqual([])
   })
+})
+
+test('what is caught up is no progress of the firing loop, on which the leases hang', async () => {
+  const node = await house().node()
+  await missed(node, [{}])
+  const { tier, told } = ownerBelieving(house(), { node, believes: node.ownership.current() })
+  await tier.catchUp.runOnce()
+  expect(await countOf(house(), 'queue')).toBe(1)
+  expect(told).toEqual(['caught up'])
 })
 
 test('one whose schedule cannot be read does not keep the others from catching up', async () => {

@@ -69,6 +69,28 @@ test('a database that is away keeps nobody from working', async () => {
   await new Promise((resolve) => setImmediate(resolve))
 })
 
+test('what was said while the database was away is on record once it is back', async () => {
+  const { database } = house().database
+  const state = { away: true }
+  const flaky = {
+    run: (...call: Parameters<typeof database.run>) =>
+      state.away ? Promise.reject(new Error('away')) : database.run(...call),
+  } as never
+  const told = new Events({ database: flaky, log: silentLog })
+  events().raise(step('to be closed'))
+  await until('it is open', async () => (await alerts('to be closed')).length === 1)
+  told.raise(step('raised'))
+  told.resolve('to be closed')
+  told.raise(step('come and gone'))
+  told.resolve('come and gone')
+  await expect(told.runOnce()).rejects.toThrow('away')
+  state.away = false
+  await told.runOnce()
+  expect(await alerts('raised')).toMatchObject([{ resolved_at: null }])
+  expect(await alerts('to be closed')).toMatchObject([{ resolved_at: await house().now() }])
+  expect(await alerts('come and gone')).toEqual([])
+})
+
 test('what a process that is gone said of itself is closed; of one that lives it stays open', async () => {
   const [gone, alive] = [await house().node(), await house().node()]
   for (const [name, node] of [['gone', gone] as const, ['alive', alive] as const]) {

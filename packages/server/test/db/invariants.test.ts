@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { seedsOf } from '../kit/seeds.js'
 import { faultsInAccount, faultsOf } from '../kit/invariants.js'
 import { Simulation } from '../kit/simulation.js'
 import { useHouse } from '../kit/use-house.js'
@@ -18,9 +19,7 @@ async function heights(): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, height }) => [name, height]))
 }
 
-const seeds = [1, 2, 3, Math.floor(Math.random() * 2 ** 31)]
-
-test.each(seeds)(
+test.each(seedsOf(1, 2, 3, 4))(
   'every tick is accounted for once, whatever happens to the fleet (seed %i)',
   async (seed) => {
     const simulation = new Simulation(house(), seed)
@@ -42,7 +41,7 @@ test.each(seeds)(
     expect(faults, `seed ${seed}: ${simulation.story.join(', ')}`).toEqual([])
     // It means something only if much happened.
     expect(simulation.deliveries).toBeGreaterThan(5)
-    if (seeds.indexOf(seed) < 3) expect(simulation.caughtUp).toBeGreaterThan(0)
+    if (seed <= 3) expect(simulation.caughtUp).toBeGreaterThan(0)
     const left = await house().query(
       `SELECT incarnation FROM carillon.incarnations WHERE state <> 'alive' AND rescued_at IS NULL`,
     )

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { OverlapTrial } from '../kit/overlap-trial.js'
+import { seedsOf } from '../kit/seeds.js'
 import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
@@ -7,11 +8,7 @@ const house = useHouse()
 const jobs = 24
 const rounds = 30
 
-/** CARILLON_TEST_SEED repeats one that failed. */
-const given = process.env.CARILLON_TEST_SEED
-const seeds = given === undefined ? [20_261_102, Math.floor(Math.random() * 2 ** 31)] : [Number(given)]
-
-test.each(seeds)(
+test.each(seedsOf(20_261_102, 1_976_445_312))(
   'overlap in the database equals the model after every step (seed %i)',
   async (seed) => {
     const trial = new OverlapTrial(house(), await house().node(), seed)

@@ -48,6 +48,19 @@ describe('overload', () => {
     expect(node.events).toHaveLength(1)
   })
 
+  test('is over for a node whose partitions are others’ now', async () => {
+    const node = await house().node()
+    await fallBehind(node)
+    expect(node.tier.load.overloaded).toBe(true)
+    node.ownership.dropAll()
+    for (let turn = 0; turn < 10; turn++) {
+      await house().clock.advance(500)
+      await node.firing.runOnce()
+    }
+    expect(node.tier.load.overloaded).toBe(false)
+    expect(node.resolved).toEqual(['overload:node_test'])
+  })
+
   test('is not a single late pass', async () => {
     const node = await house().node()
     const job = await node.register({ schedule: '@every 20s' })

@@ -114,13 +114,12 @@ describe.each(files)('%s', (file) => {
     expect([...indexesOf(plan)]).toEqual(expect.arrayContaining(intended[file] ?? []))
   })
 
-  test.skipIf(statement.plannedEachTime)(
-    'reads no large table whole with the plan that serves all values',
-    async () => {
-      const plan = await genericPlan(session, statement)
-      expect(wholeReads(plan).filter((table) => !allowed.includes(table))).toEqual([])
-    },
-  )
+  // One that is planned for each call has no plan that serves all values.
+  if (statement.plannedEachTime) return
+  test('reads no large table whole with the plan that serves all values', async () => {
+    const plan = await genericPlan(session, statement)
+    expect(wholeReads(plan).filter((table) => !allowed.includes(table))).toEqual([])
+  })
 })
 
 test('every statement that is named here is there', () => {

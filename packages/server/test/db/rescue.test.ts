@@ -252,3 +252,37 @@ describe('a run that somebody asked to cancel', () => {
     await expect(asked).rejects.toMatchObject({ code: '23514' })
   })
 })
+
+describe('a job that must never run twice', () => {
+  test('has its begun run recorded, not run again, when the worker is gone', async () => {
+    const [worker, rescuer] = [await house().node(), await house().node()]
+    const job = await worker.register({ on_lost: 'fail', max_retries: 5 })
+    await leaseOne(house(), worker, job)
+    await end(worker)
+    await rescuer.rescue.runOnce()
+    expect(await queueOf(house(), job)).toEqual([])
+    expect(await ledgerOf(house(), job)).toMatchObject([
+      { outcome: 'dead', reason: 'worker_lost', final: true },
+    ])
+    expect(await countOf(house(), 'dead_letters')).toBe(1)
+  })
+
+  test('keeps a run that had not begun', async () => {
+    const [worker, rescuer] = [await house().node(), await house().node()]
+    const job = await worker.register({ on_lost: 'fail' })
+    await leaseOne(house(), worker, job, { availableAt: (await house().now()) + 900 })
+    await end(worker)
+    await rescuer.rescue.runOnce()
+    expect(await queueOf(house(), job)).toMatchObject([{ holder: null, attempt: 1 }])
+  })
+
+  test('is judged by the version that the run was fired with', async () => {
+    const [worker, rescuer] = [await house().node(), await house().node()]
+    const job = await worker.register({ on_lost: 'fail', schedule: '@every 1h' })
+    await leaseOne(house(), worker, job)
+    await worker.registry.edit(1, job.job_id, { on_lost: 'retry' })
+    await end(worker)
+    await rescuer.rescue.runOnce()
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'dead', reason: 'worker_lost' }])
+  })
+})

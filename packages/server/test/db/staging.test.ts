@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Scan } from '../../src/pipeline/fire/scan.js'
 import type { Horizon } from '../../src/pipeline/fire/horizon.js'
 import { crowd } from '../kit/crowd.js'
+import { meddleWith } from '../kit/meddle.js'
 import { ownerBelieving } from '../kit/owner.js'
 import { countOf, queueOf, timerOf } from '../kit/rows.js'
 import type { TestNode } from '../kit/test-house.js'
@@ -102,6 +103,24 @@ test('the wheel wakes the owner when a tick may be staged, without a look into t
   // The wheel may wake a little early, while a timer comes down through its levels.
   expect(passes).toBeLessThan(10)
 })
+
+test('a scan that finds more than a pass takes is worked off pass by pass', async () => {
+  const node = await house().node()
+  const job = await node.register({ schedule: '@every 1h' })
+  const startAt = (await house().now()) + 1_000
+  await crowd(house(), job, { count: 12_000, startAt, definition: { schedule: '@every 1h' } })
+  const pages: number[] = []
+  const giveBack = meddleWith(node.database, 'read-timers', async (send) => {
+    const rows = await send()
+    pages.push(rows.length)
+    return rows
+  })
+  let passes = 0
+  while ((await node.firing.runOnce()) && passes < 20) passes += 1
+  giveBack()
+  expect(Math.max(...pages)).toBeLessThanOrEqual(10_000)
+  expect(await countOf(house(), 'queue')).toBe(12_000)
+}, 60_000)
 
 test('an owner that stops is woken no more', async () => {
   const node = await house().node()

@@ -27,20 +27,26 @@ const hourMs = 3_600_000
  * to a plain list. It shares no code with what it judges.
  */
 export function becomesOf(input: Partial<JobInput>, outage: Outage): Becomes {
-  const { ticks, spreadMs, now, lateToleranceMs } = outage
+  const { lateToleranceMs } = outage
+  const now = outage.now - outage.spreadMs
+  const ticks = outage.ticks.filter((tick) => tick <= now)
+  // Their start is still ahead: nothing was missed.
+  const ahead = outage.ticks.slice(ticks.length)
   const [first] = ticks
-  if (first === undefined) return { skipped: null, caughtUp: [], fresh: [] }
-  if (now - first - spreadMs <= lateToleranceMs) return { skipped: null, caughtUp: [], fresh: [...ticks] }
+  if (first === undefined || now - first <= lateToleranceMs)
+    return { skipped: null, caughtUp: [], fresh: [...outage.ticks] }
   if (input.missed_window === 'SKIP') {
-    const missed = ticks.filter((tick, at) => at === 0 || now - tick > lateToleranceMs)
-    return { skipped: rangeOf(missed), caughtUp: [], fresh: ticks.slice(missed.length) }
+    const missed = ticks.filter((tick) => now - tick > lateToleranceMs)
+    return { skipped: rangeOf(missed), caughtUp: [], fresh: outage.ticks.slice(missed.length) }
   }
   const kept = ticks.filter((tick) => now - tick <= oldest(input, lateToleranceMs)).slice(-mostOf(input))
   const skipped = rangeOf(ticks.slice(0, ticks.length - kept.length))
   const [only] = kept
   // A single one that has just come is no catching up.
   const isFresh = kept.length === 1 && only !== undefined && now - only <= lateToleranceMs
-  return isFresh ? { skipped, caughtUp: [], fresh: kept } : { skipped, caughtUp: kept, fresh: [] }
+  return isFresh
+    ? { skipped, caughtUp: [], fresh: [...kept, ...ahead] }
+    : { skipped, caughtUp: kept, fresh: ahead }
 }
 
 /** A tick missed longer ago than this is not run. */

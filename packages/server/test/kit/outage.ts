@@ -160,14 +160,14 @@ export async function turnOf(house: House, node: TestNode): Promise<void> {
 }
 
 /**
- * Turns until nothing that was due up to an instant waits any more. Small steps at first, as the loops make them, then
- * larger ones for what starts long after its tick.
+ * Turns until nothing that was due up to an instant waits any more. Steps slow enough that a frequent job trails behind
+ * for seconds (that alone must count as no overload), then larger ones for what starts long after its tick.
  */
 export async function workOff(house: House, nodes: TestNode[], upTo: number): Promise<void> {
   for (let turns = 0; turns < 3_000; turns++) {
     for (const node of nodes) await turnOf(house, node)
     if ((await owedUpTo(house, upTo)) === 0) return
-    await house.clock.advance(turns < 200 ? 20 : 500)
+    await house.clock.advance(turns < 200 ? 200 : 500)
   }
   throw new Error('The ticks of the outage were not worked off.')
 }

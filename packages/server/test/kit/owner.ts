@@ -37,6 +37,7 @@ export function ownerBelieving(house: House, options: OwnerOptions) {
   const disowned: number[] = []
   const events: FireEvent[] = []
   const resolved: string[] = []
+  const told: ('fired' | 'caught up')[] = []
   const tier = new FireTier({
     database: node.database,
     databaseClock: node.databaseClock,
@@ -50,10 +51,11 @@ export function ownerBelieving(house: House, options: OwnerOptions) {
     nodeName: () => 'node_test',
     owned: () => believes,
     disown: (refused) => disowned.push(...refused.map(({ partition }) => partition)),
-    onFired: () => undefined,
+    onFired: () => void told.push('fired'),
+    onCaughtUp: () => void told.push('caught up'),
     raise: (event) => void events.push(event),
     resolve: (fingerprint) => void resolved.push(fingerprint),
     wake,
   })
-  return { tier, firing: tier.firing, disowned, events, resolved }
+  return { tier, firing: tier.firing, disowned, events, resolved, told }
 }

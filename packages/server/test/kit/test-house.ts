@@ -129,6 +129,7 @@ export class TestNode {
       owned: () => this.ownership.current(),
       disown: (refused) => this.ownership.disown(refused),
       onFired: () => undefined,
+      onCaughtUp: () => undefined,
       raise: (event) => void this.events.push(event),
       resolve: (fingerprint) => void this.resolved.push(fingerprint),
       wake: () => undefined,

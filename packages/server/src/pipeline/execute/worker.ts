@@ -265,11 +265,14 @@ export class Worker {
       .catch((error: unknown) => deliveryBroke(error))
     const stopped = delivered.reason === 'worker_stopped'
     if (stopped && entry.replaced) await this.finish(entry, startedAt, replacedByNewer)
-    else if (stopped) await this.giveUp(entry)
+    else if (stopped && entry.definition.definition.on_lost !== 'fail') await this.giveUp(entry)
     else await this.finish(entry, startedAt, delivered)
   }
 
-  /** Cut short by this worker's own shutdown: that is no failure of the run's, and uses up no attempt. */
+  /**
+   * Cut short by this worker's own shutdown: that is no failure of the run's, and uses up no attempt. Not where the job must
+   * never run twice: what was begun is closed as lost.
+   */
   private async giveUp(entry: HeldEntry): Promise<void> {
     const { ports, self, metrics } = this.options
     await ports.handBack(self(), [entry.run])

@@ -4,14 +4,14 @@ import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import { jobIdOf } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
-import { namesCalendar, readCalendars } from '../calendars.js'
 import type { OwnedPartition } from './fire-statement.js'
 import type { Governor } from './governor.js'
 import { type OpenReplay, planReplay, type ReplayTick } from './replay-plan.js'
 
-const readStatement = statement<{ partitions: number[]; most: number }, OpenReplay>(
-  new URL('./read-replays.sql', import.meta.url),
-)
+const readStatement = statement<
+  { partitions: number[]; most: number; most_per_partition: number },
+  OpenReplay
+>(new URL('./read-replays.sql', import.meta.url))
 const openStatement = statement<
   { partitions: number[] },
   { replays: number; ticks: number; oldest: number | null }
@@ -55,6 +55,12 @@ export interface CatchUpOptions {
 }
 
 const mostPerStatement = 500
+/** More than their even share, since they are not spread evenly; few enough to be read four times a second. */
+const timesShare = 4
+const leastPerPartition = 16
+/** Counting so many takes a while: then it is done now and then, and not at every look. */
+const manyReplays = 10_000
+const countManyMs = 5_000
 const repeatTellMs = 60_000
 
 /**
@@ -63,24 +69,37 @@ const repeatTellMs = 60_000
  */
 export class CatchUp {
   private readonly toldAt = new Map<number, number>()
+  private left = { replays: 0, ticks: 0 }
+  private countedAt = Number.NEGATIVE_INFINITY
 
   constructor(private readonly options: CatchUpOptions) {}
 
   /** One step at the pace allowed. Answers true when more may follow at once. */
   async runOnce(): Promise<boolean> {
-    const { database, owned, governor, freshWait, onOpen, metrics } = this.options
+    const { owned, governor, freshWait } = this.options
     const mine = owned()
-    if (mine.length === 0) return false
-    const [open] = await database.run(openStatement, { partitions: mine.map(({ partition }) => partition) })
-    const left = { replays: open?.replays ?? 0, ticks: open?.ticks ?? 0 }
-    metrics.catchUpTicks.set(left.ticks)
-    onOpen(left)
-    if (left.replays === 0 || freshWait()) return false
+    const { replays } = await this.count(mine)
+    if (replays === 0 || freshWait()) return false
     const allowed = Math.min(mostPerStatement, await governor.allowed())
     if (allowed < 1) return false
     const fired = await this.fire(mine, allowed)
     governor.used(fired)
     return fired === mostPerStatement
+  }
+
+  /** What is left in the partitions that are ours; in none of them, nothing. */
+  private async count(mine: readonly OwnedPartition[]): Promise<{ replays: number; ticks: number }> {
+    const { database, clock, metrics, onOpen } = this.options
+    const now = clock.monotonic()
+    if (mine.length > 0 && this.left.replays >= manyReplays && now - this.countedAt < countManyMs)
+      return this.left
+    const partitions = mine.map(({ partition }) => partition)
+    const [open] = mine.length === 0 ? [] : await database.run(openStatement, { partitions })
+    this.left = { replays: open?.replays ?? 0, ticks: open?.ticks ?? 0 }
+    this.countedAt = now
+    metrics.catchUpTicks.set(this.left.ticks)
+    onOpen(this.left)
+    return this.left
   }
 
   private async fire(owned: OwnedPartition[], most: number): Promise<number> {
@@ -89,8 +108,12 @@ export class CatchUp {
     const replays = await database.run(readStatement, {
       partitions: owned.map(({ partition }) => partition),
       most: mostPerStatement,
+      most_per_partition: Math.max(
+        leastPerPartition,
+        Math.ceil((timesShare * mostPerStatement) / owned.length),
+      ),
     })
-    const ticks = (await this.plan(replays)).slice(0, most)
+    const ticks = this.plan(replays).slice(0, most)
     if (ticks.length === 0) return 0
     const answers = await database.run(replayStatement, paramsOf(self(), owned, ticks))
     const fired = answers.filter(({ decision }) => decision === 'fired').length
@@ -117,15 +140,10 @@ export class CatchUp {
     this.options.disown(owned.filter(({ partition }) => partitions.has(partition)))
   }
 
-  private async plan(replays: OpenReplay[]): Promise<ReplayTick[]> {
-    const { database } = this.options
-    const calendars = await readCalendars(
-      database,
-      replays.flatMap(({ tenant, definition }) => (namesCalendar(definition) ? [tenant] : [])),
-    )
+  private plan(replays: OpenReplay[]): ReplayTick[] {
     return replays.flatMap((replay) => {
       try {
-        return [planReplay(replay, calendars.get(replay.tenant))]
+        return [planReplay(replay)]
       } catch (error) {
         this.tellUnreadable(replay, error)
         return []

@@ -57,6 +57,8 @@ export class Firing {
   private callOff: (() => void) | null = null
   private readonly toldAt = new Map<number, number>()
   private readonly aftermath: Aftermath
+  /** What the last scan found and no pass has looked at yet, by job: a scan after an outage finds more than a pass takes. */
+  private found = new Map<number, number>()
 
   constructor(private readonly options: FiringOptions) {
     this.aftermath = new Aftermath(options)
@@ -66,15 +68,21 @@ export class Firing {
   async runOnce(): Promise<boolean> {
     const { owned, scan, horizon, load } = this.options
     this.callOff?.()
-    if (owned().length === 0) return false
-    const found = await scan.runOnce()
+    if (owned().length === 0) {
+      // Others fire them now: whoever owns nothing is not behind.
+      load.passed(0)
+      return false
+    }
+    if (this.found.size === 0) this.found = await scan.runOnce()
     const now = this.options.databaseClock.atLeast()
     const aheadMs = this.aheadMs(now)
+    // What the wheel knew of comes first in every pass, however much a scan has found.
     const wanted = horizon.take(now, aheadMs, mostPerPass)
-    for (const [job, partition] of found) wanted.set(job, partition)
+    const full = wanted.size >= mostPerPass
+    this.takeFound(wanted)
     const lagMs = await this.fireAll(await this.read(wanted), aheadMs)
     load.passed(lagMs)
-    const more = wanted.size >= mostPerPass || scan.cutShort
+    const more = full || this.found.size > 0 || scan.cutShort
     if (!more) this.wakeForNext()
     return more
   }
@@ -92,6 +100,15 @@ export class Firing {
 
   stop(): void {
     this.callOff?.()
+  }
+
+  private takeFound(wanted: Map<number, number>): void {
+    let taken = 0
+    for (const [job, partition] of this.found) {
+      if (taken++ >= mostPerPass) break
+      this.found.delete(job)
+      wanted.set(job, partition)
+    }
   }
 
   private aheadMs(now: number): number {

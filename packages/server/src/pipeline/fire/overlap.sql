@@ -11,7 +11,8 @@
 --          for its retry is not going on. `kept`: what is still in the way once a REPLACE has removed what nobody holds.
 -- asked    REPLACE: a run that a worker holds is the worker's. It is asked to cancel, and gives its place back itself.
 -- removed  REPLACE: a run that nobody holds ends here: one that is ready, that waits for the place or for its retry. Runs
---          that catch up are spared: their policy says that they run.
+--          that catch up are spared: their policy says that they run. So is one of a version without limit that waits for its
+--          retry: it is in nobody's way.
 -- promoted QUEUE: the running place is free and the waiting run was not leased yet. It takes the place here, so that what
 --          becomes of the next tick does not depend on how quick the workers are.
 -- fired    The new run: in the running place if that is free now, else in the waiting place. It must see what `removed` and
@@ -101,8 +102,9 @@ weighed AS MATERIALIZED (
 ),
 replaced AS MATERIALIZED (
   SELECT run.*
-  FROM weighed JOIN run ON run.job = weighed.job
+  FROM weighed JOIN run ON run.job = weighed.job CROSS JOIN clock
   WHERE weighed.replaces AND NOT weighed.behind AND NOT run.catch_up
+    AND NOT (run.places IS NULL AND run.holder IS NULL AND run.attempt > 1 AND run.available_at > clock.now)
 ),
 asked AS (
   UPDATE carillon.queue q

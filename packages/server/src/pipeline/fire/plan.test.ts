@@ -97,6 +97,23 @@ describe('a fire window', () => {
     expect(Math.abs(spread(10) - jitter - 10 * window)).toBeLessThanOrEqual(10)
   })
 
+  it('is widened up to the next tick and not beyond: what outlasts the order would be missed', () => {
+    for (const window of [60, 300, 599]) {
+      for (let at = 0; at < 50; at++) {
+        const of = { uuid: uuid.replace(/^../, (16 + at).toString(16)) }
+        const timer = timerOf(of, { fire_window_seconds: window })
+        const { nextDue, nextStart } = planTick(timer, { ...usual, windowFactor: 100 })
+        expect((nextStart ?? 0) - (nextDue ?? 0)).toBeLessThan(10 * minute)
+      }
+    }
+  })
+
+  it('that is wider than the time between two ticks is not narrowed', () => {
+    const timer = timerOf({}, { fire_window_seconds: 3_600 })
+    const starts = [1, 100].map((windowFactor) => planTick(timer, { ...usual, windowFactor }).nextStart)
+    expect(starts[1]).toBe(starts[0])
+  })
+
   it('does not move the start of the tick that is due, unless there is an overload', () => {
     const timer = timerOf({ start_at: due + 20_000, now: due + 21_000 }, job)
     expect(planTick(timer, { ...usual, windowFactor: 100 }).availableAt).toBe(due + 20_000)
@@ -118,7 +135,8 @@ describe('in an overload', () => {
           const timer = timerOf({ job, start_at: start, now }, { fire_window_seconds: window })
           const { runDue, availableAt } = planTick(timer, { ...overloaded, windowFactor })
           expect(runDue).toBe(due)
-          const end = due + window * windowFactor * 1_000
+          const wider = Math.max(1, Math.min(windowFactor, 600 / window))
+          const end = due + window * wider * 1_000
           if (end <= Math.max(start, now)) expect(availableAt).toBe(start)
           else {
             expect(availableAt).toBeGreaterThanOrEqual(Math.max(start, now))
@@ -233,6 +251,7 @@ describe('the next tick of a replay', () => {
     uuid,
     route: 1,
     definition,
+    calendars: null,
   }
 
   it('leads to the one after it, up to the last', () => {

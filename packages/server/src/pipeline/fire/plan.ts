@@ -83,9 +83,10 @@ export function planTick(timer: DueTimer, terms: Terms, calendars: CalendarSet =
   return {
     timer,
     runDue: fire,
-    availableAt: fire === null ? timer.start_at : startOf(fire, timer, terms),
+    availableAt: fire === null ? timer.start_at : startOf(fire, timer, schedule, terms),
     nextDue: next,
-    nextStart: next === null ? null : next + spreadMs(jobId, definition, terms.windowFactor),
+    nextStart:
+      next === null ? null : next + spreadMs(jobId, definition, widening(schedule, next, definition, terms)),
     ...placesOf(definition),
     skip,
     replay,
@@ -95,13 +96,31 @@ export function planTick(timer: DueTimer, terms: Terms, calendars: CalendarSet =
 }
 
 /** The cursor's own start time belongs to its tick; a later tick taken in its stead starts at its own instant. */
-function startOf(fire: number, timer: DueTimer, { overloaded, windowFactor }: Terms): number {
+function startOf(fire: number, timer: DueTimer, schedule: Schedule, terms: Terms): number {
+  const { definition } = timer
   const startAt = fire === timer.due ? timer.start_at : fire
-  const windowMs = timer.definition.fire_window_seconds * windowFactor * 1000
-  if (!overloaded || windowMs === 0) return startAt
+  if (!terms.overloaded || definition.fire_window_seconds === 0) return startAt
+  const windowMs = definition.fire_window_seconds * widening(schedule, fire, definition, terms) * 1000
   const from = Math.max(startAt, timer.now)
   const leftMs = fire + windowMs - from
   return leftMs <= 0 ? startAt : from + jitterMs(`${timer.job} ${fire}`, leftMs / 1000)
+}
+
+/**
+ * How many times as wide the window of a tick is by the operator's order: never beyond the tick after it. A wider one would
+ * outlast the order by many ticks, which would be late then, and missed.
+ */
+function widening(
+  schedule: Schedule,
+  tick: number,
+  { fire_window_seconds: window }: Pick<JobDefinition, 'fire_window_seconds'>,
+  { windowFactor }: Terms,
+): number {
+  if (windowFactor <= 1 || window === 0) return 1
+  const following = schedule.next(tick)
+  return following === null
+    ? windowFactor
+    : Math.max(1, Math.min(windowFactor, (following - tick) / 1000 / window))
 }
 
 export function placesOf({

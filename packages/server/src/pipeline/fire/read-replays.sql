@@ -1,12 +1,26 @@
 -- Replays of my partitions that can go on, the oldest tick first. One whose job has a run in its only place, a run that
 -- catches up, or a fresh tick that is due, waits: catching up is serial, and comes second. Without payload and target, as in read-timers.sql.
+-- `calendars`: what the calendars that it names held in the stretch of the job's life in which its ticks lie. They may have
+-- changed since, and by their new content the ticks in between would be others. Read here, with the stretch, in one snapshot.
+-- After an outage nearly every job has one: of each partition only as many are looked at as a step may need, not `most`.
 -- Plain read: what it sees is checked again, under lock, by replay.sql.
--- Index: replays_running (partition, cursor_ms), one range per partition; queue_slot; primary keys.
+-- Index: replays_running (partition, cursor_ms), one range per partition; queue_slot; primary keys; calendars (tenant, name).
 -- @plan each-time
 -- @param partitions smallint[]
 -- @param most int
+-- @param most_per_partition int
 SELECT r.replay, r.job, r.partition, r.tenant, r.cursor_ms, r.to_ms, r.version, j.id AS uuid,
-       coalesce(old.route, j.route) AS route, coalesce(old.definition, j.definition) - 'payload' - 'target' AS definition
+       coalesce(old.route, j.route) AS route, coalesce(old.definition, j.definition) - 'payload' - 'target' AS definition,
+       coalesce(
+         CASE WHEN r.cursor_ms <= j.effective_from THEN
+           (SELECT s.calendars FROM carillon.segments s
+            WHERE s.job = r.job AND s.from_ms < r.cursor_ms ORDER BY s.from_ms DESC LIMIT 1)
+         END,
+         CASE WHEN coalesce(old.definition, j.definition) -> 'exclude' <> '[]' THEN
+           (SELECT jsonb_object_agg(c.name, c.definition) FROM carillon.calendars c
+            WHERE c.tenant = r.tenant AND coalesce(old.definition, j.definition) -> 'exclude' ? c.name)
+         END
+       ) AS calendars
 FROM (
   SELECT here.*
   FROM unnest(:partitions) AS mine (partition)
@@ -19,7 +33,7 @@ FROM (
       AND (SELECT true FROM carillon.timers t
            WHERE t.job = replays.job AND t.partition = replays.partition AND t.start_at <= carillon.now_ms()) IS NULL
     ORDER BY cursor_ms
-    LIMIT :most
+    LIMIT :most_per_partition
   ) here
   ORDER BY here.cursor_ms
   LIMIT :most

@@ -15,6 +15,8 @@ export interface OpenReplay {
   uuid: string
   route: number
   definition: Omit<JobDefinition, 'payload' | 'target'>
+  /** What the calendars that it names held when its ticks were due; null: it names none. */
+  calendars: CalendarSet | null
 }
 
 /** One row for the replay statement. */
@@ -28,9 +30,9 @@ export interface ReplayTick {
 }
 
 /** What becomes of the next tick of a replay. Pure. */
-export function planReplay(replay: OpenReplay, calendars: CalendarSet = {}): ReplayTick {
-  const { definition, cursor_ms: tick, to_ms: last } = replay
-  const next = parseSchedule({ ...definition, calendars }).next(tick)
+export function planReplay(replay: OpenReplay): ReplayTick {
+  const { definition, calendars, cursor_ms: tick, to_ms: last } = replay
+  const next = parseSchedule({ ...definition, calendars: calendars ?? {} }).next(tick)
   return {
     replay,
     nextCursor: next !== null && next <= last ? next : null,

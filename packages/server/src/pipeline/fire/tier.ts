@@ -40,7 +40,10 @@ export interface FireTierOptions {
   nodeName: () => string
   owned: () => OwnedPartition[]
   disown: (refused: readonly OwnedPartition[]) => void
+  /** Told after fresh ticks entered the queue. */
   onFired: () => void
+  /** Told after missed ticks did: that is no sign that fresh ones can be fired. */
+  onCaughtUp: () => void
   raise: (event: FireEvent) => void
   resolve: (fingerprint: string) => void
   wake: () => void
@@ -57,7 +60,7 @@ export class FireTier {
   private catchingUpLarge = false
 
   constructor(private readonly options: FireTierOptions) {
-    const { database, databaseClock, horizonMs, self, owned, onFired } = options
+    const { database, databaseClock, horizonMs, self, owned, onCaughtUp } = options
     this.brake = new Brake(database)
     this.horizon = new Horizon({
       database,
@@ -98,7 +101,7 @@ export class FireTier {
       self,
       owned,
       freshWait: () => this.load.overloaded || this.load.lagMs > freshWaitMs,
-      onFired,
+      onFired: onCaughtUp,
       onOpen: (open) => this.leftToCatchUp(open),
     })
   }

@@ -1,9 +1,11 @@
 -- Gives leased runs back that this worker will not finish: the attempt is not used up, the overlap place is kept. A run
--- that was asked to cancel ends here: nobody else would start it, and nobody else would end it.
--- Fenced by holder and token. Lock: the rows, ordered by key; then tenant_slots, where a tenant with a cap gets its
--- places back.
+-- that was asked to cancel ends here: nobody else would start it, and nobody else would end it. Where the job is paused, the
+-- run is parked until it is resumed; the job is read FOR SHARE after its run is locked, for the reason that close.sql gives.
+-- A tenant with a cap gets its places back.
+-- Fenced by holder and token. Lock order: queue, jobs, tenant_slots; each by key. Index: primary keys.
 -- @plan each-time
 -- @param holder bigint
+-- @param parked_until bigint
 -- @param dues bigint[]
 -- @param jobs bigint[]
 -- @param origins smallint[]
@@ -19,10 +21,17 @@ WITH mine AS MATERIALIZED (
   ORDER BY q.due, q.job, q.origin, q.seq
   FOR UPDATE OF q
 ),
+job AS MATERIALIZED (
+  SELECT back.job, j.state
+  FROM (SELECT DISTINCT mine.job FROM mine WHERE NOT mine.cancel_requested AND mine.origin = 0 ORDER BY mine.job) back
+  CROSS JOIN LATERAL (SELECT state FROM carillon.jobs WHERE jobs.job = back.job FOR SHARE) j
+),
 given AS (
   UPDATE carillon.queue q
-  SET holder = NULL, token = NULL, leased_at = NULL
-  FROM mine
+  SET holder = NULL, token = NULL, leased_at = NULL,
+      available_at = CASE WHEN job.state = 'paused' THEN :parked_until ELSE q.available_at END,
+      slot = CASE WHEN job.state IS DISTINCT FROM 'paused' THEN q.slot END
+  FROM mine LEFT JOIN job ON job.job = mine.job AND mine.origin = 0
   WHERE NOT mine.cancel_requested AND q.due = mine.due AND q.job = mine.job AND q.origin = mine.origin
     AND q.seq = mine.seq AND q.partition = mine.partition
 ),

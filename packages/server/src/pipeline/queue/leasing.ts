@@ -5,6 +5,7 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import { jobIdOf, type RunIdentity } from '../../platform/ids.js'
+import { parkedUntil } from '../parked.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
 import { TenantAccounts } from './tenant-accounts.js'
 import { type LaneSeen, type Look, Watermarks } from './watermarks.js'
@@ -59,7 +60,9 @@ interface HeldParams {
   partitions: number[]
   tokens: number[]
 }
-const handBackStatement = statement<HeldParams, { job: number }>(new URL('./hand-back.sql', import.meta.url))
+const handBackStatement = statement<HeldParams & { parked_until: number }, { job: number }>(
+  new URL('./hand-back.sql', import.meta.url),
+)
 const stillHeldStatement = statement<HeldParams, { token: number }>(
   new URL('./still-held.sql', import.meta.url),
 )
@@ -133,7 +136,10 @@ export class Leasing {
 
   async handBack(holder: number, runs: readonly HeldRun[]): Promise<void> {
     if (runs.length === 0) return
-    await this.options.database.run(handBackStatement, heldParams(holder, runs))
+    await this.options.database.run(handBackStatement, {
+      ...heldParams(holder, runs),
+      parked_until: parkedUntil,
+    })
   }
 
   async stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>> {

@@ -10,7 +10,7 @@ function passes() {
   return {
     clock,
     marks,
-    pass(tookMs: number, seen: LaneSeen[] = [], at = now, holder = 1) {
+    pass: (tookMs: number, seen: LaneSeen[] = [], at = now, holder = 1) => {
       const sentAt = clock.monotonic()
       const look = marks.next(holder)
       clock.skip(tookMs)

@@ -4,10 +4,13 @@
 -- held     Runs still leased to this worker with this token. At most once comes from here: a closed or re-leased run
 --          matches no more. FOR UPDATE waits for a rescuer; the token is checked again after the wait.
 -- again    A retry: the next attempt waits for its time and gives its overlap place back, so that it never holds up the
---          next tick. Where the job was paused meanwhile, it is parked until the job is resumed. Not where cancelling was asked for; and nobody wants a dead letter of that.
+--          next tick. Not where cancelling was asked for; and nobody wants a dead letter of that.
+-- job      Where its job is paused, a retry is parked until the job is resumed. FOR SHARE, after the runs: a pause or resume
+--          that this statement waited for is not in its snapshot, and only a lock that conflicts with theirs reads the job
+--          again. A stale 'paused' would park a run that nobody resumes any more. (FOR KEY SHARE would lock the old row.)
 -- given    The places of tenants with a cap, for attempts that ended here.
 -- A result whose lease is gone is not in the answer: note-stale.sql says what it was.
--- Lock order: queue, tenant_slots; by key. Index: queue and dead_letters primary keys. The ledger is only appended to: reading it here
+-- Lock order: queue, jobs, tenant_slots; each by key. Index: queue, jobs and dead_letters primary keys. The ledger is only appended to: reading it here
 -- would lock every one of its partitions.
 -- @plan each-time
 -- @param holder bigint
@@ -48,13 +51,17 @@ held AS MATERIALIZED (
   ORDER BY q.due, q.job, q.origin, q.seq
   FOR UPDATE OF q
 ),
+job AS MATERIALIZED (
+  SELECT retrying.job, j.state
+  FROM (SELECT DISTINCT held.job FROM held WHERE NOT held.final AND held.origin = 0 ORDER BY held.job) retrying
+  CROSS JOIN LATERAL (SELECT state FROM carillon.jobs WHERE jobs.job = retrying.job FOR SHARE) j
+),
 again AS (
   UPDATE carillon.queue q
   SET attempt = held.attempt + 1, slot = NULL,
-      available_at = CASE WHEN held.origin = 0 AND (SELECT j.state FROM carillon.jobs j WHERE j.job = held.job) = 'paused'
-                          THEN :parked_until ELSE held.retry_at END, holder = NULL, token = NULL,
-      leased_at = NULL, last_error = held.error
-  FROM held
+      available_at = CASE WHEN job.state = 'paused' THEN :parked_until ELSE held.retry_at END,
+      holder = NULL, token = NULL, leased_at = NULL, last_error = held.error
+  FROM held LEFT JOIN job ON job.job = held.job AND held.origin = 0
   WHERE NOT held.final AND q.due = held.due AND q.job = held.job AND q.origin = held.origin AND q.seq = held.seq
     AND q.partition = held.partition
 ),

@@ -3,11 +3,11 @@
 -- (key-share on its row), so nothing new can come under its name.
 --
 -- A run whose time had not come was not started: it is only given back. Of the others the attempt counts as lost: a
--- ledger row, then the next attempt at once, or a dead letter when none is left. The overlap place is kept. Where the job
--- was paused meanwhile, the run is parked until it is resumed. A run that
--- was asked to cancel ends here in any case: its holder, who would have ended it, is gone.
--- Lock: the rows, ordered by key, SKIP LOCKED (a close in progress may still win). Scans the queue once per death.
--- Then tenant_slots: a tenant with a cap gets its places back.
+-- ledger row, then the next attempt at once, or a dead letter when none is left or the job must never run twice (`on_lost`). The overlap place is kept. Where the job
+-- is paused, the run is parked until it is resumed; the job is read FOR SHARE after its run is locked, for the reason that
+-- close.sql gives. A run that was asked to cancel ends here in any case: its holder, who would have ended it, is gone.
+-- Lock order: queue by key, SKIP LOCKED (a close in progress may still win), jobs by key, tenant_slots. Scans the queue once per death.
+-- A tenant with a cap gets its places back.
 -- @plan each-time
 -- @param incarnation bigint
 -- @param most int
@@ -17,8 +17,11 @@ WITH clock AS MATERIALIZED (
 ),
 orphan AS MATERIALIZED (
   SELECT q.*, q.available_at <= clock.now AS begun,
-         q.origin = 0 AND EXISTS (SELECT FROM carillon.jobs j WHERE j.job = q.job AND j.state = 'paused') AS paused,
-         q.cancel_requested OR (q.available_at <= clock.now AND q.attempt >= q.max_attempts) AS final
+         q.cancel_requested OR (q.available_at <= clock.now AND (q.attempt >= q.max_attempts OR (
+           SELECT CASE WHEN j.version = q.version THEN j.definition ELSE old.definition END ->> 'on_lost' = 'fail'
+           FROM carillon.jobs j
+           LEFT JOIN carillon.job_versions old ON old.job = j.job AND old.version = q.version
+           WHERE j.job = q.job))) AS final
   FROM carillon.queue q CROSS JOIN clock
   WHERE q.holder = :incarnation
     AND EXISTS (SELECT FROM carillon.incarnations i WHERE i.incarnation = :incarnation AND i.state <> 'alive')
@@ -26,14 +29,19 @@ orphan AS MATERIALIZED (
   LIMIT :most
   FOR UPDATE OF q SKIP LOCKED
 ),
+job AS MATERIALIZED (
+  SELECT again.job, j.state
+  FROM (SELECT DISTINCT orphan.job FROM orphan WHERE NOT orphan.final AND orphan.origin = 0 ORDER BY orphan.job) again
+  CROSS JOIN LATERAL (SELECT state FROM carillon.jobs WHERE jobs.job = again.job FOR SHARE) j
+),
 again AS (
   UPDATE carillon.queue q
   SET holder = NULL, token = NULL, leased_at = NULL,
-      available_at = CASE WHEN orphan.paused THEN :parked_until ELSE orphan.available_at END,
-      slot = CASE WHEN NOT orphan.paused THEN q.slot END,
+      available_at = CASE WHEN job.state = 'paused' THEN :parked_until ELSE orphan.available_at END,
+      slot = CASE WHEN job.state IS DISTINCT FROM 'paused' THEN q.slot END,
       attempt = CASE WHEN orphan.begun THEN orphan.attempt + 1 ELSE orphan.attempt END,
       last_error = CASE WHEN orphan.begun THEN 'the worker that ran it is gone' ELSE orphan.last_error END
-  FROM orphan
+  FROM orphan LEFT JOIN job ON job.job = orphan.job AND orphan.origin = 0
   WHERE NOT orphan.final AND q.due = orphan.due AND q.job = orphan.job AND q.origin = orphan.origin
     AND q.seq = orphan.seq AND q.partition = orphan.partition
 ),

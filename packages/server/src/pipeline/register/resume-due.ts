@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
-import { isAboutARow } from '../../db/errors.js'
+import { codeOf, isAboutARow, isDatabaseUnavailable } from '../../db/errors.js'
 import { CarillonError } from '@carillon/contract'
 import { jobIdOf } from '../../platform/ids.js'
 import { resumeJob } from './resume.js'
@@ -44,10 +44,16 @@ export class ResumeDue {
       const { tenant, uuid } = job
       return await resumeJob(this.options.database, { tenant, uuid }, { onlyIfOver: true })
     } catch (error) {
-      if (!(error instanceof CarillonError) && !isAboutARow(error)) throw error
+      if (!isAboutTheJob(error)) throw error
       if (error instanceof CarillonError && error.code === 'job_not_found') return false
       this.options.log.error({ job: jobIdOf(job.uuid), err: error }, 'a job could not be resumed')
       return false
     }
   }
+}
+
+/** Where the database is the trouble, none can be resumed. All else, also a definition that is damaged, is the job's own. */
+function isAboutTheJob(error: unknown): boolean {
+  if (error instanceof CarillonError || isAboutARow(error)) return true
+  return codeOf(error) === undefined && !isDatabaseUnavailable(error)
 }
