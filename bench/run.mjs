@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 
 const workloads = {
+  fairness: () => import('./fairness.mjs'),
   'first-tick': () => import('./first-tick.mjs'),
   time: () => import('./time.mjs'),
   wheel: () => import('./wheel.mjs'),

@@ -41,10 +41,13 @@ gone AS (
   WHERE mine.cancel_requested AND q.due = mine.due AND q.job = mine.job AND q.origin = mine.origin
     AND q.seq = mine.seq AND q.partition = mine.partition
 ),
+capped AS MATERIALIZED (
+  SELECT tenant FROM carillon.tenant_slots WHERE tenant IN (SELECT tenant FROM mine) ORDER BY tenant FOR UPDATE
+),
 slots AS (
   UPDATE carillon.tenant_slots s
   SET taken = greatest(s.taken - ended.runs, 0)
-  FROM (SELECT tenant, count(*) AS runs FROM mine GROUP BY tenant) ended
+  FROM (SELECT mine.tenant, count(*) AS runs FROM mine JOIN capped USING (tenant) GROUP BY mine.tenant) ended
   WHERE s.tenant = ended.tenant
 ),
 noted AS (

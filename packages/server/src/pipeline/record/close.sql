@@ -8,7 +8,7 @@
 -- job      Where its job is paused, a retry is parked until the job is resumed. FOR SHARE, after the runs: a pause or resume
 --          that this statement waited for is not in its snapshot, and only a lock that conflicts with theirs reads the job
 --          again. A stale 'paused' would park a run that nobody resumes any more. (FOR KEY SHARE would lock the old row.)
--- given    The places of tenants with a cap, for attempts that ended here.
+-- slots    The places of tenants with a cap, for attempts that ended here.
 -- A result whose lease is gone is not in the answer: note-stale.sql says what it was.
 -- Lock order: queue, jobs, tenant_slots; each by key. Index: queue, jobs and dead_letters primary keys. The ledger is only appended to: reading it here
 -- would lock every one of its partitions.
@@ -71,10 +71,13 @@ gone AS (
   WHERE held.final AND q.due = held.due AND q.job = held.job AND q.origin = held.origin AND q.seq = held.seq
     AND q.partition = held.partition
 ),
-given AS (
+capped AS MATERIALIZED (
+  SELECT tenant FROM carillon.tenant_slots WHERE tenant IN (SELECT tenant FROM held) ORDER BY tenant FOR UPDATE
+),
+slots AS (
   UPDATE carillon.tenant_slots s
   SET taken = greatest(s.taken - ended.runs, 0)
-  FROM (SELECT tenant, count(*) AS runs FROM held GROUP BY tenant) ended
+  FROM (SELECT held.tenant, count(*) AS runs FROM held JOIN capped USING (tenant) GROUP BY held.tenant) ended
   WHERE s.tenant = ended.tenant
 ),
 dead AS (

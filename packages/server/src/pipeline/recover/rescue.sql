@@ -51,10 +51,13 @@ gone AS (
   WHERE orphan.final AND q.due = orphan.due AND q.job = orphan.job AND q.origin = orphan.origin
     AND q.seq = orphan.seq AND q.partition = orphan.partition
 ),
+capped AS MATERIALIZED (
+  SELECT tenant FROM carillon.tenant_slots WHERE tenant IN (SELECT tenant FROM orphan) ORDER BY tenant FOR UPDATE
+),
 slots AS (
   UPDATE carillon.tenant_slots s
   SET taken = greatest(s.taken - ended.runs, 0)
-  FROM (SELECT tenant, count(*) AS runs FROM orphan GROUP BY tenant) ended
+  FROM (SELECT orphan.tenant, count(*) AS runs FROM orphan JOIN capped USING (tenant) GROUP BY orphan.tenant) ended
   WHERE s.tenant = ended.tenant
 ),
 dead AS (
