@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
-import { isAboutARow } from '../../db/errors.js'
+import { codeOf, isAboutARow } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
@@ -48,6 +48,7 @@ const mostPerPass = 5_000
 const mostPerStatement = 1_000
 /** Ticks are computed in slices: a long computation must hold up no heartbeat and no start of a run. */
 const sliceMs = 20
+const deadlock = '40P01'
 const repeatTellMs = 60_000
 /**
  * Turns due ticks of the owned partitions into runs. The database decides: this loop only proposes, from what it saw,
@@ -239,9 +240,17 @@ export class Firing {
             )
       return this.aftermath.of(owned, ticks, [...decided.filter(({ job }) => !taken.has(job)), ...settled])
     } catch (error) {
+      if (codeOf(error) === deadlock) return this.leftForLater(owned, ticks)
       if (!isAboutARow(error)) throw error
       return this.fireApart(owned, ticks, error)
     }
+  }
+
+  /** A lease held one place and wanted another that this had: nothing was fired, and the next look finds the places taken. */
+  private leftForLater(owned: OwnedPartition[], ticks: PlannedTick[]): number {
+    const now = this.options.databaseClock.atLeast()
+    const decided = ticks.map(({ timer: { job, due } }) => ({ job, due, now, decision: 'changed' as const }))
+    return this.aftermath.of(owned, ticks, decided)
   }
 
   /** One row that the tables refuse fails the whole statement: it is found by halving, and the others are fired. */
