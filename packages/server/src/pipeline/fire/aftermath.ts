@@ -72,8 +72,12 @@ export class Aftermath {
     }
     if (moving.has(decision)) {
       // The next one is late before anybody could look at it; one that has come level with the time is its own again.
-      if (nextStart !== null && nextStart < now) this.trail(job)
-      else this.trailing.delete(job)
+      if (nextStart !== null && nextStart < now) {
+        this.trail(job)
+        horizon.lookAgainAt(job, partition, now)
+        return
+      }
+      this.trailing.delete(job)
       if (nextStart !== null) horizon.startsAt(job, partition, nextStart)
       return
     }

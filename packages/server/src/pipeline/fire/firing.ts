@@ -80,12 +80,20 @@ export class Firing {
     // What the wheel knew of comes first in every pass, however much a scan has found.
     const wanted = horizon.take(now, aheadMs, mostPerPass)
     const full = wanted.size >= mostPerPass
+    const overdueMs = full ? this.overdueMs(now) : 0
     this.takeFound(wanted)
     const lagMs = await this.fireAll(await this.read(wanted), aheadMs)
-    load.passed(lagMs)
+    load.passed(Math.max(lagMs, overdueMs))
     const more = full || this.found.size > 0 || scan.cutShort
     if (!more) this.wakeForNext()
     return more
+  }
+
+  /** Later than the tolerance is missed, as after an outage: that is no overload, unless one was on before. */
+  private overdueMs(now: number): number {
+    const { horizon, load, lateToleranceMs } = this.options
+    const overdueMs = horizon.overdueMs(now)
+    return load.overloaded || overdueMs <= lateToleranceMs ? overdueMs : 0
   }
 
   /** A job of ours was changed, or a partition has become ours: look into the table at once. */
