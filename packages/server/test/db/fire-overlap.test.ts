@@ -200,3 +200,23 @@ test('jobs that wait for their place do not starve the others of their partition
   for (let passes = 1; await node.firing.runOnce(); passes++) expect(passes).toBeLessThan(10)
   expect(await queueOf(house(), job)).toHaveLength(1)
 })
+
+test('a deadlock with a lease costs a look, not the pass', async () => {
+  const node = await house().node()
+  const jobs = await Promise.all([1, 2].map(() => node.register({ schedule: '@every 10s' })))
+  await house().clock.advance(10_000)
+  await node.beat()
+  const run = node.database.run.bind(node.database)
+  let deadlocks = 0
+  node.database.run = (statement: { name: string }, params: never) => {
+    if (!/^fire_/.test(statement.name) || deadlocks > 0) return run(statement as never, params)
+    deadlocks += 1
+    return Promise.reject(Object.assign(new Error('deadlock detected'), { code: '40P01' }))
+  }
+  await node.firing.runOnce()
+  expect(deadlocks).toBe(1)
+  for (const job of jobs) expect(await queueOf(house(), job)).toEqual([])
+  await house().clock.advance(50)
+  await node.firing.runOnce()
+  for (const job of jobs) expect(await queueOf(house(), job)).toHaveLength(1)
+})

@@ -259,3 +259,18 @@ test('losing the wheel at any moment loses no tick and doubles none', async () =
     expect(await ledgerOf(house(), job)).toEqual([])
   }
 })
+
+test('what could have been looked at and was not is overdue since its moment', async () => {
+  const node = await house().node()
+  const { horizon } = horizonOf(node)
+  await readAll(horizon)
+  const now = house().clock.wall()
+  horizon.startsAt(1, 0, now - 7_000)
+  horizon.lookAgainAt(2, 0, now - 9_000)
+  horizon.startsAt(3, 0, now + 5_000)
+  expect(horizon.overdueMs(now)).toBe(9_000)
+  expect([...horizon.take(now, 2_000, 1).keys()]).toEqual([2])
+  expect(horizon.overdueMs(now)).toBe(7_000)
+  expect([...horizon.take(now, 2_000, 1).keys()]).toEqual([1])
+  expect(horizon.overdueMs(now)).toBe(0)
+})

@@ -1,4 +1,4 @@
--- Forgets collected jobs whose last run has left the ledger, and processes that ended long ago. Small batches of cold
+-- Forgets collected jobs whose last run has left the ledger, replays that ended long ago, and processes that ended long ago. Small batches of cold
 -- rows. Index: jobs_collected.
 -- @param retention_ms bigint
 -- @param most int
@@ -13,7 +13,9 @@ jobs AS (
   DELETE FROM carillon.jobs j USING forgotten f WHERE j.job = f.job RETURNING 1
 ),
 replays AS (
-  DELETE FROM carillon.replays r USING forgotten f WHERE r.job = f.job
+  DELETE FROM carillon.replays r
+  WHERE r.job IN (SELECT job FROM forgotten)
+     OR (r.state IN ('done', 'cancelled') AND r.created_at <= carillon.now_ms() - :retention_ms)
 ),
 segments AS (
   DELETE FROM carillon.segments s USING forgotten f WHERE s.job = f.job

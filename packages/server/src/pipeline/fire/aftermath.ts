@@ -17,6 +17,8 @@ export interface AftermathOptions {
 /** A timer that somebody held, or whose place was taken by a late run, is looked at again so soon. */
 const againMs = 50
 const earlyAgainMs = 100
+/** Those of deleted jobs stay behind: now and then all are forgotten. */
+const mostTrailing = 100_000
 
 /** Decisions after which the cursor stands at a later tick. */
 const moving: ReadonlySet<Decision> = new Set<Decision>(['fired', 'skipped', 'deferred', 'overlap'])
@@ -64,15 +66,29 @@ export class Aftermath {
   private follow({ timer, availableAt, nextStart }: PlannedTick, decision: Decision, now: number): void {
     const { horizon } = this.options
     const { job, partition } = timer
-    if (moving.has(decision) || decision === 'refused') {
-      if (nextStart !== null && nextStart < now && decision !== 'refused') this.trailing.add(job)
-      else this.trailing.delete(job)
-      if (nextStart !== null && decision !== 'refused') horizon.startsAt(job, partition, nextStart)
+    if (decision === 'refused') {
+      this.trailing.delete(job)
       return
     }
-    this.trailing.add(job)
+    if (moving.has(decision)) {
+      // The next one is late before anybody could look at it; one that has come level with the time is its own again.
+      if (nextStart !== null && nextStart < now) {
+        this.trail(job)
+        horizon.lookAgainAt(job, partition, now)
+        return
+      }
+      this.trailing.delete(job)
+      if (nextStart !== null) horizon.startsAt(job, partition, nextStart)
+      return
+    }
+    this.trail(job)
     // A tick whose place is taken is decided at its instant, unless the place becomes free before.
     const again = decision === 'early' ? Math.min(availableAt, now + earlyAgainMs) : now + againMs
     horizon.lookAgainAt(job, partition, again)
+  }
+
+  private trail(job: number): void {
+    if (this.trailing.size >= mostTrailing) this.trailing.clear()
+    this.trailing.add(job)
   }
 }

@@ -1,7 +1,8 @@
 import { statement } from '../../db/statement.js'
 import type { PlannedTick } from './plan.js'
 
-interface FireParams {
+/** What fire.sql and overlap.sql both take: the owner's claim, and a column for each thing known of the ticks. */
+export interface TickParams {
   owner: number
   partitions: number[]
   epochs: number[]
@@ -15,21 +16,24 @@ interface FireParams {
   next_starts: (number | null)[]
   versions: number[]
   routes: number[]
-  places: (number | null)[]
   max_attempts: number[]
-  waits: boolean[]
   replaces: boolean[]
   skip_froms: (number | null)[]
   skip_tos: (number | null)[]
   skip_counts: (number | null)[]
-  replay_froms: (number | null)[]
-  replay_tos: (number | null)[]
-  replay_counts: (number | null)[]
   reasons: string[]
   max_runs: (number | null)[]
   gap_jobs: number[]
   gap_ats: number[]
   gap_counts: number[]
+}
+
+interface FireParams extends TickParams {
+  places: (number | null)[]
+  waits: boolean[]
+  replay_froms: (number | null)[]
+  replay_tos: (number | null)[]
+  replay_counts: (number | null)[]
 }
 
 /**
@@ -64,6 +68,22 @@ export interface OwnedPartition {
 export const fireStatement = statement<FireParams, Decided>(new URL('./fire.sql', import.meta.url))
 
 export function fireParams(owner: number, owned: OwnedPartition[], ticks: PlannedTick[]): FireParams {
+  return {
+    ...tickParams(owner, owned, ticks),
+    places: ticks.map((tick) => tick.places),
+    waits: ticks.map((tick) => tick.waits),
+    replay_froms: ticks.map((tick) => tick.replay?.from ?? null),
+    replay_tos: ticks.map((tick) => tick.replay?.to ?? null),
+    replay_counts: ticks.map((tick) => tick.replay?.count ?? null),
+  }
+}
+
+/** Of the owned partitions only those that the ticks are in: no others need be locked. */
+export function tickParams(
+  owner: number,
+  owned: readonly OwnedPartition[],
+  ticks: readonly PlannedTick[],
+): TickParams {
   const involved = new Set(ticks.map(({ timer }) => timer.partition))
   const partitions = owned.filter(({ partition }) => involved.has(partition))
   const gaps = ticks.flatMap(({ timer, gaps }) => gaps.map((gap) => ({ job: timer.job, ...gap })))
@@ -81,16 +101,11 @@ export function fireParams(owner: number, owned: OwnedPartition[], ticks: Planne
     next_starts: ticks.map((tick) => tick.nextStart),
     versions: ticks.map(({ timer }) => timer.version),
     routes: ticks.map(({ timer }) => timer.route),
-    places: ticks.map((tick) => tick.places),
     max_attempts: ticks.map(({ timer }) => 1 + timer.definition.max_retries),
-    waits: ticks.map((tick) => tick.waits),
     replaces: ticks.map(({ timer }) => timer.definition.overlap_policy === 'REPLACE'),
     skip_froms: ticks.map((tick) => tick.skip?.from ?? null),
     skip_tos: ticks.map((tick) => tick.skip?.to ?? null),
     skip_counts: ticks.map((tick) => tick.skip?.count ?? null),
-    replay_froms: ticks.map((tick) => tick.replay?.from ?? null),
-    replay_tos: ticks.map((tick) => tick.replay?.to ?? null),
-    replay_counts: ticks.map((tick) => tick.replay?.count ?? null),
     reasons: ticks.map((tick) => tick.reason),
     max_runs: ticks.map(({ timer }) => timer.definition.max_runs ?? null),
     gap_jobs: gaps.map(({ job }) => job),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
-import { isAboutARow } from '../../db/errors.js'
+import { codeOf, isAboutARow } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
@@ -48,6 +48,7 @@ const mostPerPass = 5_000
 const mostPerStatement = 1_000
 /** Ticks are computed in slices: a long computation must hold up no heartbeat and no start of a run. */
 const sliceMs = 20
+const deadlock = '40P01'
 const repeatTellMs = 60_000
 /**
  * Turns due ticks of the owned partitions into runs. The database decides: this loop only proposes, from what it saw,
@@ -79,12 +80,20 @@ export class Firing {
     // What the wheel knew of comes first in every pass, however much a scan has found.
     const wanted = horizon.take(now, aheadMs, mostPerPass)
     const full = wanted.size >= mostPerPass
+    const overdueMs = full ? this.overdueMs(now) : 0
     this.takeFound(wanted)
     const lagMs = await this.fireAll(await this.read(wanted), aheadMs)
-    load.passed(lagMs)
+    load.passed(Math.max(lagMs, overdueMs))
     const more = full || this.found.size > 0 || scan.cutShort
     if (!more) this.wakeForNext()
     return more
+  }
+
+  /** Later than the tolerance is missed, as after an outage: that is no overload, unless one was on before. */
+  private overdueMs(now: number): number {
+    const { horizon, load, lateToleranceMs } = this.options
+    const overdueMs = horizon.overdueMs(now)
+    return load.overloaded || overdueMs <= lateToleranceMs ? overdueMs : 0
   }
 
   /** A job of ours was changed, or a partition has become ours: look into the table at once. */
@@ -239,9 +248,17 @@ export class Firing {
             )
       return this.aftermath.of(owned, ticks, [...decided.filter(({ job }) => !taken.has(job)), ...settled])
     } catch (error) {
+      if (codeOf(error) === deadlock) return this.leftForLater(owned, ticks)
       if (!isAboutARow(error)) throw error
       return this.fireApart(owned, ticks, error)
     }
+  }
+
+  /** A lease held one place and wanted another that this had: nothing was fired, and the next look finds the places taken. */
+  private leftForLater(owned: OwnedPartition[], ticks: PlannedTick[]): number {
+    const now = this.options.databaseClock.atLeast()
+    const decided = ticks.map(({ timer: { job, due } }) => ({ job, due, now, decision: 'changed' as const }))
+    return this.aftermath.of(owned, ticks, decided)
   }
 
   /** One row that the tables refuse fails the whole statement: it is found by halving, and the others are fired. */

@@ -106,6 +106,12 @@ export class Horizon {
     return this.far.countThrough(instant) + this.near.countThrough(instant)
   }
 
+  /** How long the timer that has waited longest could have been looked at already, and was not: there were too many. */
+  overdueMs(now: number): number {
+    const earliest = Math.min(this.near.nextAt() ?? now, this.far.nextAt() ?? now)
+    return Math.max(0, now - earliest)
+  }
+
   /** When `take` has something next, about; null when nothing is known. */
   nextLookAt(aheadMs: number): number | null {
     const near = this.near.nextAt()
