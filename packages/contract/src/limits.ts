@@ -21,6 +21,8 @@ export const limits = {
   priority: 9,
   timeoutSeconds: 86_400,
   brakeSeconds: 7 * 86_400,
+  redrivePerSecond: 1_000,
+  redriveCanary: 100,
   jsonDepth: 64,
   page: 200,
   runsPage: 1_000,

@@ -12,10 +12,12 @@ import { addAccountRoutes } from './routes/account.js'
 import { addBrakeRoutes } from './routes/brake.js'
 import { addClusterRoutes } from './routes/cluster.js'
 import { addCalendarRoutes } from './routes/calendars.js'
+import { addDeadLetterRoutes } from './routes/dead-letters.js'
 import { addDashboard } from './routes/dashboard.js'
 import { addHealthRoutes } from './routes/health.js'
 import { addJobChangeRoutes } from './routes/job-changes.js'
 import { addJobRoutes } from './routes/jobs.js'
+import { addRedriveRoutes } from './routes/redrives.js'
 import { addRunRoutes } from './routes/runs.js'
 import { addComponents } from './schemas.js'
 import { timeouts } from './timeouts.js'
@@ -131,6 +133,8 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
   addJobChangeRoutes(app, ports.jobs)
   addCalendarRoutes(app, ports.calendars)
   addRunRoutes(app, ports.runs)
+  addDeadLetterRoutes(app, ports.deadLetters)
+  addRedriveRoutes(app, ports.deadLetters)
   addAccountRoutes(app, ports.account)
   addClusterRoutes(app, ports.account)
   addBrakeRoutes(app, ports.account)

@@ -1,6 +1,8 @@
 import { Ownership } from '../cluster/ownership.js'
 import { Upkeep } from '../pipeline/archive/upkeep.js'
 import { Events } from '../pipeline/alert/events.js'
+import { LetterWatch } from '../pipeline/intervene/letter-watch.js'
+import { Redriving } from '../pipeline/intervene/redriving.js'
 import { UnservedReport } from '../pipeline/queue/unserved.js'
 import { Rescue } from '../pipeline/recover/rescue.js'
 import { ResumeDue } from '../pipeline/register/resume-due.js'
@@ -27,6 +29,8 @@ const unservedMs = 5_000
 const rescueMs = 1_000
 const eventsMs = 5_000
 const resumeMs = 500
+const redriveMs = 250
+const letterWatchMs = 5_000
 
 /** Owns partitions, fires their ticks, takes back what dead processes held, and keeps the ledger's days in order. */
 export function composeScheduler(
@@ -61,6 +65,12 @@ export function composeScheduler(
   const rescue = new Rescue({ database, log, metrics, onRescued: hints.runRescued })
   const upkeep = new Upkeep({ database, log, ...config })
   const resume = new ResumeDue({ database, log, onChanged: () => fire.lookNow() })
+  const redrive = new Redriving({ database, log, onRedriven: hints.runFired })
+  const letterWatch = new LetterWatch({
+    database,
+    raise: (event) => events.raise(event),
+    resolve: (fingerprint, tenant) => events.resolve(fingerprint, tenant),
+  })
   const unserved = new UnservedReport({ database, clock, log, metrics })
 
   const owning: Service = loop(context, 'own', config.heartbeatMs, async () => {
@@ -73,10 +83,22 @@ export function composeScheduler(
   const keeping = loop(context, 'upkeep', upkeepMs, () => upkeep.runOnce())
   const reporting = loop(context, 'unserved', unservedMs, () => unserved.runOnce())
   const resuming = loop(context, 'resume', resumeMs, () => resume.runOnce())
+  const redriving = loop(context, 'redrive', redriveMs, () => redrive.runOnce())
+  const watching = loop(context, 'dead-letters', letterWatchMs, () => letterWatch.runOnce())
   const settling = loop(context, 'events', eventsMs, () => events.runOnce())
 
   return {
-    services: [owning, ...fire.services, rescuing, keeping, reporting, resuming, settling],
+    services: [
+      owning,
+      ...fire.services,
+      rescuing,
+      keeping,
+      reporting,
+      resuming,
+      settling,
+      redriving,
+      watching,
+    ],
     ownership,
     prepare: () => upkeep.makeDays(),
     jobChanged: () => fire.lookNow(),

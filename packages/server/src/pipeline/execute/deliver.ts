@@ -26,7 +26,7 @@ export async function deliver(
     token: run.token,
     catchUp: run.catchUp,
     idempotencyKey: keyOf(run, jobId, definition),
-    payload: definition.payload,
+    payload: 'payload' in run ? run.payload : definition.payload,
     timeoutMs: definition.timeout_seconds * 1000,
   }
   const { target } = definition
