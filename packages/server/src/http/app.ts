@@ -86,6 +86,7 @@ function createFastify({ log, maxBodyBytes }: AppOptions): FastifyInstance {
         removeAdditional: false,
         useDefaults: false,
         discriminator: true,
+        allowUnionTypes: true,
         verbose: true,
       },
     },

@@ -65,6 +65,9 @@ interface HeldEntry {
   stop: AbortController
 }
 
+/** However much room there is: one statement ends in good time, and the others get their share of a burst. */
+const mostPerLease = 5_000
+
 /** A leased-ahead run starts only if the last look for revocations is younger than this. */
 const freshLookMs = 1_000
 
@@ -103,10 +106,11 @@ export class Worker {
     if (this.leaseInDoubt) await this.reconcile()
     const room = concurrency - this.entries.size
     if (!this.leasing || room <= 0) return false
+    const most = Math.min(room, mostPerLease)
     const { life } = this
     const sentAt = clock.monotonic()
     const holder = self()
-    const runs = await ports.lease(holder, room).catch((error: unknown) => {
+    const runs = await ports.lease(holder, most).catch((error: unknown) => {
       // The statement may have committed without its answer: what it leased must be found and given back.
       this.leaseInDoubt = true
       throw error
@@ -114,7 +118,7 @@ export class Worker {
     if (life !== this.life) return false
     metrics.leased.inc(runs.length)
     await this.take(runs, sentAt)
-    return runs.length === room
+    return runs.length === most
   }
 
   /**
