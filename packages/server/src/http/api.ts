@@ -19,6 +19,9 @@ import type {
   RedriveList,
   Run,
   RunDetail,
+  RevealedSigningSecret,
+  RotateInput,
+  SigningSecret,
   Verification,
   Why,
 } from '@carillon/contract'
@@ -40,6 +43,14 @@ export interface CalendarsPort {
   get(tenant: number, name: string): Promise<Calendar>
   put(tenant: number, name: string, input: CalendarInput): Promise<Calendar>
   delete(tenant: number, name: string): Promise<void>
+}
+
+/** What webhooks are signed with. Only `current` and `rotate` answer a secret. */
+export interface SigningSecretsPort {
+  list(tenant: number): Promise<{ data: SigningSecret[] }>
+  current(tenant: number): Promise<RevealedSigningSecret>
+  rotate(tenant: number, input: RotateInput): Promise<RevealedSigningSecret>
+  retire(tenant: number, secretId: string): Promise<void>
 }
 
 export interface RunsPort {
@@ -109,5 +120,6 @@ export interface ApiPorts {
   calendars: CalendarsPort
   runs: RunsPort
   deadLetters: DeadLettersPort
+  signingSecrets: SigningSecretsPort
   account: AccountPort
 }

@@ -3,6 +3,8 @@ import { deliver, type Targets } from '../pipeline/execute/deliver.js'
 import { Worker } from '../pipeline/execute/worker.js'
 import { Leasing } from '../pipeline/queue/leasing.js'
 import { Closer } from '../pipeline/record/closer.js'
+import { refreshMs, SecretCache } from '../pipeline/sign/secret-cache.js'
+import { Secrets } from '../pipeline/sign/secrets.js'
 import type { Service } from '../platform/service.js'
 import { type AddressGuardOptions, createAddressGuard } from '../targets/address-guard.js'
 import { createCommandTarget } from '../targets/command.js'
@@ -29,7 +31,13 @@ const reconcileMs = 10_000
 /** Leases runs, starts each at its instant, delivers it and records what came of it. */
 export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole {
   const { config, database, databaseClock, membership, clock, log, metrics } = context
-  const targets = composeTargets(context, tasks)
+  const stored = new Secrets(database)
+  const secrets = new SecretCache({
+    clock,
+    now: () => databaseClock.atLeast(),
+    keysOf: (tenants) => stored.keysOf(tenants),
+  })
+  const targets = composeTargets(context, tasks, (tenant) => secrets.secretsOf(tenant))
   const queue = new Leasing({
     clock,
     database,
@@ -65,10 +73,11 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   })
   const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce())
   const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.reconcileOnce())
+  const refreshing = loop(context, 'signing-secrets', refreshMs, () => secrets.refreshOnce())
   const looking = loop(context, 'revocations', config.heartbeatMs, () => worker.lookOnce())
 
   return {
-    services: [leasing, looking, reconciling],
+    services: [leasing, looking, reconciling, refreshing],
     worker,
     runFired: () => leasing.wake(),
     runsCameBack() {
@@ -103,7 +112,11 @@ export function addressGuardOf(config: Context['config']) {
   return createAddressGuard(reachOf(config))
 }
 
-function composeTargets({ config, databaseClock, log }: Context, tasks: TaskRegistry): Targets {
+function composeTargets(
+  { config, databaseClock, log }: Context,
+  tasks: TaskRegistry,
+  secretsOf: (tenant: number) => Promise<readonly Uint8Array[]>,
+): Targets {
   const logFor = (attempt: Attempt) => {
     const line = log.child({ job: attempt.jobId, run: attempt.runId, attempt: attempt.attempt })
     return {
@@ -117,6 +130,7 @@ function composeTargets({ config, databaseClock, log }: Context, tasks: TaskRegi
       guard: addressGuardOf(config),
       now: () => databaseClock.atLeast(),
       connectionsPerOrigin: config.workerConcurrency,
+      secretsOf,
     }),
     task: createTaskTarget(tasks, { logFor }),
     command: createCommandTarget({ allowed: config.allowCommands, inherited: readEnvironment() }),
