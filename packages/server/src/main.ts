@@ -147,6 +147,7 @@ function composeNode(
     log,
     roles: config.roles,
     tasks: config.roles.includes('worker') ? tasks.names() : [],
+    commands: config.roles.includes('worker') && config.allowCommands,
     codeVersion: version,
     report: () => scheduler?.report() ?? {},
   })

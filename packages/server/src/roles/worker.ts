@@ -26,6 +26,13 @@ export interface WorkerRole {
   close(): Promise<void>
 }
 
+const commandGraceMs = 5_000
+
+/** What a command gets between SIGTERM and SIGKILL. It is part of the drain time, which is what a deploy waits for. */
+function graceOf(config: Context['config']): number {
+  return Math.min(commandGraceMs, config.drainSeconds * 500)
+}
+
 const reconcileMs = 10_000
 
 /** Leases runs, starts each at its instant, delivers it and records what came of it. */
@@ -68,6 +75,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     log,
     metrics,
     concurrency: config.workerConcurrency,
+    stopAheadMs: ({ definition }) => (definition.target.type === 'command' ? graceOf(config) : 0),
     self: () => membership.incarnation,
     wake: () => leasing.wake(),
   })
@@ -133,6 +141,10 @@ function composeTargets(
       secretsOf,
     }),
     task: createTaskTarget(tasks, { logFor }),
-    command: createCommandTarget({ allowed: config.allowCommands, inherited: readEnvironment() }),
+    command: createCommandTarget({
+      allowed: config.allowCommands,
+      inherited: readEnvironment(),
+      graceMs: graceOf(config),
+    }),
   }
 }
