@@ -110,6 +110,25 @@ describe('a rotation', () => {
     await secrets().rotate(1, {})
   })
 
+  test('waits for the one that another process is about to make, and comes on top of it', async () => {
+    await secrets().current(1)
+    const other = await house().session()
+    await other.query('BEGIN')
+    await other.query('SELECT FROM carillon.tenants WHERE tenant = 1 FOR NO KEY UPDATE')
+    await other.query('SELECT FROM carillon.signing_secrets WHERE tenant = 1 FOR UPDATE')
+    const mine = secrets().rotate(1, {})
+    await house().lockWaits(1)
+    await other.query('UPDATE carillon.signing_secrets SET retires_at = carillon.now_ms() + 60000')
+    await other.query(
+      'INSERT INTO carillon.signing_secrets (tenant, id, secret) VALUES (1, gen_random_uuid(), $1)',
+      [Buffer.alloc(32, 6)],
+    )
+    await other.query('COMMIT')
+    const made = await mine
+    expect(await secrets().current(1)).toEqual(made)
+    expect(await idsOf(1)).toHaveLength(3)
+  })
+
   test('comes after the one before, however many are asked for at once: five sign at most, one is current', async () => {
     await secrets().current(1)
     const answers = await Promise.allSettled(Array.from({ length: 10 }, () => secrets().rotate(1, {})))
