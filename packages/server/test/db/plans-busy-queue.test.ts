@@ -20,12 +20,7 @@ const jobs = 300
 /** For a run that waits for a place of an edited job: whether one of an older version goes on outside the places. */
 const byJobAlone: Record<string, number> = { 'queue/lease.sql': 1 }
 /** Rare: after a lost answer, and once for each process that died. */
-const mayScan = new Set([
-  'queue/held.sql',
-  'queue/lease.sql',
-  'recover/rescue.sql',
-  'recover/rescued.sql',
-])
+const mayScan = new Set(['queue/held.sql', 'queue/lease.sql', 'recover/rescue.sql', 'recover/rescued.sql'])
 
 let database: TestDatabase
 let session: pg.Client
