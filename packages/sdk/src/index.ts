@@ -22,6 +22,7 @@ export type {
   Redrive,
   RedriveFilter,
   RedriveInput,
+  JobWarning,
   Run,
   RunAttempt,
   RunDetail,
