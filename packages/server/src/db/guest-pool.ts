@@ -2,9 +2,14 @@ import pg from 'pg'
 import { connectionConfig, type DatabaseOptions, type Runner } from './pool.js'
 import { type Statement, statement, valuesOf } from './statement.js'
 
-const deadlinesStatement = statement<{ ms: string }, object>(
+const deadlinesStatement = statement<{ statement_ms: string; pause_ms: string }, object>(
   new URL('./guest-deadlines.sql', import.meta.url),
 )
+
+export interface GuestPoolOptions extends DatabaseOptions {
+  /** The longest pause between two statements of a guest: a process that was frozen in one keeps its locks no longer. */
+  pauseMs: number
+}
 
 /**
  * Transactions in which statements run that are not ours. They have connections of their own, a bounded number of them, and
@@ -16,7 +21,7 @@ export class GuestPool {
   private readonly guests = new Set<Guest>()
   private free: number
 
-  constructor(private readonly options: DatabaseOptions) {
+  constructor(private readonly options: GuestPoolOptions) {
     this.free = options.poolSize
     this.pool = new pg.Pool({
       ...connectionConfig(options),
@@ -26,7 +31,7 @@ export class GuestPool {
     this.pool.on('error', (error) => options.log.debug({ err: error }, 'idle database connection lost'))
   }
 
-  /** Begins a transaction, as soon as a connection is free. Its statements, and its pauses, may take `longestMs` each. */
+  /** Begins a transaction, as soon as a connection is free. A statement of it may take `longestMs`. */
   async begin(signal: AbortSignal, longestMs: number): Promise<Guest> {
     await this.takePlace(signal)
     let client: pg.PoolClient
@@ -37,7 +42,7 @@ export class GuestPool {
       throw error
     }
     const ours = this.options.statementTimeoutMs
-    const guest: Guest = new Guest(client, ours, longestMs, () => {
+    const guest: Guest = new Guest(client, ours, longestMs, this.options.pauseMs, () => {
       this.guests.delete(guest)
       this.givePlace()
     })
@@ -92,6 +97,7 @@ export class Guest implements Runner {
     private readonly client: pg.PoolClient,
     private readonly oursMs: number,
     private readonly longestMs: number,
+    private readonly pauseMs: number,
     private readonly givePlace: () => void,
   ) {
     // The pool listens only to idle connections: one that breaks in use, without a listener, would end the process.
@@ -101,7 +107,7 @@ export class Guest implements Runner {
   async begin(): Promise<void> {
     try {
       await this.client.query('BEGIN')
-      await this.allow(this.longestMs)
+      await this.allow(this.longestMs, Math.min(this.longestMs, this.pauseMs))
     } catch (error) {
       this.discard(error)
       throw error
@@ -151,7 +157,7 @@ export class Guest implements Runner {
     await this.client.query(
       'SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL ROLE NONE; SET LOCAL search_path TO DEFAULT',
     )
-    await this.allow(this.oursMs)
+    await this.allow(this.oursMs, this.oursMs)
   }
 
   /**
@@ -198,9 +204,9 @@ export class Guest implements Runner {
     )
   }
 
-  private async allow(ms: number): Promise<void> {
-    const bounded = Math.min(Math.max(1, Math.ceil(ms)), longestSettingMs)
-    await this.run(deadlinesStatement, { ms: String(bounded) })
+  private async allow(statementMs: number, pauseMs: number): Promise<void> {
+    const setting = (ms: number) => String(Math.min(Math.max(1, Math.ceil(ms)), longestSettingMs))
+    await this.run(deadlinesStatement, { statement_ms: setting(statementMs), pause_ms: setting(pauseMs) })
   }
 
   private release(why?: Error): void {

@@ -138,6 +138,8 @@ function composeEffects(
       ...database.options,
       applicationName: 'carillon tasks',
       poolSize: config.taskPoolSize,
+      // By then the run of a frozen process is another's, who shall not wait for the rows of the first.
+      pauseMs: config.runLeaseSeconds * 1000,
     }),
     clock,
     databaseClock,

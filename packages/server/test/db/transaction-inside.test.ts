@@ -59,6 +59,23 @@ describe('while a handler is inside its transaction', () => {
     expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'failed', reason: 'timeout' }])
   })
 
+  test('a pause that is too long for a worker that lives rolls back', async () => {
+    const { node, runAll } = await taskNode(
+      (_input, ctx) =>
+        ctx.transaction(async (sql) => {
+          await make(sql, ctx)
+          await until('its session is gone', async () => (await sessionsOfTasks()) === 0)
+          await make(sql, ctx)
+        }),
+      { pauseMs: 200 },
+    )
+    const job = await node.register()
+    await putRuns(house(), job)
+    await runAll()
+    expect(await made()).toEqual([])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'failed', reason: 'task_error' }])
+  })
+
   test('the worker is told that it lost its runs: nothing is written', async () => {
     let entered = false
     const { node } = await taskNode((_input, ctx) =>

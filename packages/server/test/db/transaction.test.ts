@@ -81,7 +81,7 @@ describe('ctx.transaction', () => {
     ])
   })
 
-  test('of which a deferred constraint is broken writes nothing, and takes no lock of ours before it knows', async () => {
+  test('of which a deferred constraint is broken writes nothing', async () => {
     await house().query('CREATE TABLE public.parents (id int PRIMARY KEY)')
     await house().query(
       'CREATE TABLE public.children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)',
@@ -108,6 +108,17 @@ describe('ctx.transaction', () => {
     await runAll()
     expect(await made()).toHaveLength(1)
     expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+  })
+
+  test('that the handler does not wait for has the time of the run and no more', async () => {
+    const { node, runAll } = await taskNode((_input, ctx) => {
+      void ctx.transaction(() => new Promise(() => undefined)).catch(() => undefined)
+      return 'early'
+    })
+    const job = await node.register({ timeout_seconds: 1 })
+    await putRuns(house(), job)
+    await runAll()
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'failed', reason: 'timeout' }])
   })
 })
 

@@ -20,6 +20,7 @@ export interface TaskNodeOptions extends NodeOptions {
   /** Where goes what is remembered. */
   effectsUrl?: string
   statementTimeoutMs?: number
+  pauseMs?: number
 }
 
 export interface TaskNode {
@@ -53,6 +54,7 @@ export function useTasks(house: () => House) {
     const guests = new GuestPool({
       url,
       poolSize: options.places ?? 3,
+      pauseMs: options.pauseMs ?? 30_000,
       statementTimeoutMs: options.statementTimeoutMs ?? 20_000,
       applicationName: 'carillon tasks',
       log: silentLog,

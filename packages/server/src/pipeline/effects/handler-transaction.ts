@@ -78,12 +78,6 @@ export class HandlerTransaction {
   private async upToCommit(guest: Guest, work: (sql: Sql) => unknown, signal: AbortSignal) {
     const { ports, run, keepResult, success } = this.options
     const { sql, revoke } = handlerSql(guest)
-    // While the handler works, nothing waits for the database: the signal must be heard all the same.
-    const onAbort = () => {
-      revoke()
-      guest.discard(signal.reason)
-    }
-    signal.addEventListener('abort', onAbort, { once: true })
     try {
       signal.throwIfAborted()
       if ((await guest.run(fenceStatement, leaseParams(run))).length === 0) throw lost()
@@ -102,8 +96,6 @@ export class HandlerTransaction {
       }
       guest.discard(signal.reason)
       throw signal.reason
-    } finally {
-      signal.removeEventListener('abort', onAbort)
     }
   }
 
@@ -125,6 +117,7 @@ export class HandlerTransaction {
   }
 }
 
+/** While the handler works nobody waits for the database, and the signal has to be heard all the same. */
 function unlessAborted(work: (sql: Sql) => unknown, sql: Sql, signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
