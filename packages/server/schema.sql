@@ -195,6 +195,21 @@ CREATE TABLE carillon.dead_letters (
   CONSTRAINT dead_letters_check CHECK ((max_attempts >= attempts))
 );
 
+CREATE TABLE carillon.effects (
+  job bigint NOT NULL,
+  idempotency_key text NOT NULL,
+  effect text NOT NULL,
+  tenant integer NOT NULL,
+  result text,
+  token bigint NOT NULL,
+  created_at bigint NOT NULL DEFAULT carillon.now_ms(),
+  partition smallint NOT NULL,
+  CONSTRAINT effects_pkey PRIMARY KEY (job, idempotency_key, effect, partition),
+  CONSTRAINT effects_effect_check CHECK (((length(effect) >= 1) AND (length(effect) <= 200))),
+  CONSTRAINT effects_idempotency_key_check CHECK (((length(idempotency_key) >= 1) AND (length(idempotency_key) <= 300))),
+  CONSTRAINT effects_result_check CHECK ((octet_length(result) <= 65536))
+);
+
 CREATE TABLE carillon.idempotency_keys (
   tenant integer NOT NULL,
   key text NOT NULL,
@@ -491,6 +506,8 @@ CREATE INDEX dead_letters_by_job ON carillon.dead_letters USING btree (job, due 
 CREATE INDEX dead_letters_latest ON carillon.dead_letters USING btree (tenant, dead_at DESC);
 
 CREATE INDEX dead_letters_latest_of_job ON carillon.dead_letters USING btree (job, dead_at DESC);
+
+CREATE INDEX effects_old ON carillon.effects USING btree (created_at);
 
 CREATE INDEX jobs_by_tenant ON carillon.jobs USING btree (tenant, job) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text]));
 

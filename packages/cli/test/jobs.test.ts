@@ -117,12 +117,26 @@ describe('jobs create', () => {
   })
 
   it('tells a person the id, the next run and what may be wrong', async () => {
-    const { code, stdout } = await speak(['jobs', 'create', 'told', ...every, '--task', 'unserved'])
+    const { code, stdout, stderr } = await speak(['jobs', 'create', 'told', ...every, '--task', 'unserved'])
     expect(stdout).toMatch(
       /^✓ Registered told \(job_[0-9a-z]{26}\): next run [-0-9]+ [:0-9]+ UTC \(in 5 min\)$/m,
     )
-    expect(stdout).toMatch(/^! No live worker serves the task "unserved"/m)
+    expect(stderr).toMatch(/^! No live worker serves the task "unserved"/m)
     expect(code).toBe(0)
+  })
+
+  it('warns on stderr of an idempotency key that never changes, beside the JSON too', async () => {
+    const flags = ['--idempotency-key-template', 'constant']
+    const { code, stdout, stderr } = await speak(['jobs', 'create', 'timeless', ...every, ...flags, '--json'])
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/^! 'constant' has no variable of time: .*\(template_without_time\)$/m)
+    expect((JSON.parse(stdout) as Job).warnings).toContainEqual(
+      expect.objectContaining({ code: 'template_without_time', pointer: '/idempotency_key_template' }),
+    )
+    const edited = await speak(['jobs', 'edit', 'timeless', '--idempotency-key-template', '{{job_id}}'])
+    expect(edited.stderr).toMatch(/template_without_time/)
+    const cured = await speak(['jobs', 'edit', 'timeless', '--idempotency-key-template', '{{date}}'])
+    expect(cured.stderr).not.toMatch(/template_without_time/)
   })
 
   it('takes the job from a file or stdin, as the API takes it', async () => {

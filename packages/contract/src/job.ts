@@ -181,6 +181,15 @@ const maybeInstant = (description: string) => Type.Union([instant(description), 
 export const jobStates = ['active', 'paused', 'ended'] as const
 export type JobState = (typeof jobStates)[number]
 
+/** The job was taken all the same: this is for people to read, at its registration and whenever it is shown. */
+export const JobWarning = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  pointer: Type.Optional(Type.String({ description: 'The field it is about' })),
+  hint: Type.Optional(Type.String({ description: 'What to do about it' })),
+})
+export type JobWarning = Static<typeof JobWarning>
+
 export const Job = Type.Object(
   {
     job_id: Type.String({ pattern: '^job_[0-9a-z]{26}$' }),
@@ -218,7 +227,7 @@ export const Job = Type.Object(
     created_at: instant('When it was registered'),
     updated_at: instant('When its definition last changed'),
     ended_at: maybeInstant('When its last tick was decided'),
-    warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+    warnings: Type.Array(JobWarning, {
       description: 'What may keep this job from running as meant, e.g. no worker serves its task',
     }),
   },

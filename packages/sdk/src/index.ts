@@ -19,6 +19,7 @@ export type {
   Job,
   JobInput,
   JobList,
+  JobWarning,
   Redrive,
   RedriveFilter,
   RedriveInput,
@@ -50,6 +51,17 @@ export {
   type TaskDefinition,
   type TaskLog,
 } from './task.js'
+export {
+  EffectsUnavailableError,
+  EffectsUsageError,
+  effectsUnavailable,
+  isLeaseLost,
+  LeaseLostError,
+  type Sql,
+  type SqlResult,
+  type TaskEffects,
+  TransactionLostError,
+} from './task-effects.js'
 export {
   type VerifiedSignature,
   type VerifyWebhookOptions,

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import {
   defineTask,
+  EffectsUnavailableError,
+  EffectsUsageError,
+  effectsUnavailable,
+  isLeaseLost,
   isNonRetryable,
+  LeaseLostError,
   NonRetryableError,
   type TaskContext,
   type TaskDefinition,
@@ -36,4 +41,21 @@ test('a NonRetryableError keeps message and cause, and subclasses count too', ()
 
 test.each([new Error('x'), null, undefined, 'text', {}])('%s is retryable', (thrown) => {
   expect(isNonRetryable(thrown)).toBe(false)
+})
+
+test('a worker without a database says so of ctx.once and ctx.transaction, and no attempt follows', async () => {
+  const effect = () => 'done'
+  for (const call of [effectsUnavailable.once('key', effect), effectsUnavailable.transaction(effect)]) {
+    const error: unknown = await call.catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(EffectsUnavailableError)
+    expect(error).toHaveProperty('message', expect.stringMatching(/ctx\.(once|transaction) works only/))
+    expect(isNonRetryable(error)).toBe(true)
+  }
+})
+
+test('errors of effects are told apart without instanceof', () => {
+  expect(isLeaseLost(new LeaseLostError('gone'))).toBe(true)
+  expect(isNonRetryable(new LeaseLostError('gone'))).toBe(false)
+  expect(isNonRetryable(new EffectsUsageError('wrong'))).toBe(true)
+  expect(isLeaseLost(new Error('else'))).toBe(false)
 })

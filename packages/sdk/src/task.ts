@@ -1,3 +1,5 @@
+import type { TaskEffects } from './task-effects.js'
+
 /** Lines written here carry the run's id. */
 export interface TaskLog {
   info(message: string, fields?: Record<string, unknown>): void
@@ -6,7 +8,7 @@ export interface TaskLog {
 }
 
 /** What a handler knows about the attempt it serves. */
-export interface TaskContext {
+export interface TaskContext extends TaskEffects {
   readonly runId: string
   readonly jobId: string
   readonly jobName: string

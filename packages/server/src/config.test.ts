@@ -21,6 +21,7 @@ describe('loadConfig', () => {
       databaseUrl: undefined,
       dataDir: '/srv/app/.carillon',
       poolSize: 10,
+      taskPoolSize: 5,
       statementTimeoutMs: 10_000,
       roles: ['api', 'scheduler', 'worker'],
       tasks: undefined,

@@ -10,7 +10,7 @@ import { readInput } from '../read-input.js'
 import { payloadOf, withJobFlags } from '../job-flags.js'
 import { withSettings } from '../settings.js'
 import { UsageError } from '../usage.js'
-import { jobWarnings } from '../views/jobs.js'
+import { warningsOf } from '../views/jobs.js'
 
 const examples = `
 Examples:
@@ -34,6 +34,7 @@ export function jobsCreateCommand(): Command {
     const client = clientOf(command)
     const job = await client.jobs.create(await inputOf(command, name))
     output.result(job, () => registered(job, output.look))
+    for (const warning of warningsOf(job)) output.note(warning)
   })
   return command
 }
@@ -57,8 +58,5 @@ async function inputOf(command: Command, name: string | undefined): Promise<JobI
 
 function registered(job: Job, look: Look): string {
   const next = job.next_run_at === null ? 'no tick ahead' : `next run ${whenInZone(job.next_run_at, look)}`
-  return (
-    `${look.colors.green('✓')} Registered ${look.colors.bold(visible(job.name))} (${visible(job.job_id)}): ${next}\n` +
-    jobWarnings(job, look)
-  )
+  return `${look.colors.green('✓')} Registered ${look.colors.bold(visible(job.name))} (${visible(job.job_id)}): ${next}\n`
 }

@@ -9,7 +9,7 @@ import { visible } from '../output/visible.js'
 import { readInput } from '../read-input.js'
 import { append, withSettings } from '../settings.js'
 import { UsageError } from '../usage.js'
-import { changed } from '../views/jobs.js'
+import { changed, warningsOf } from '../views/jobs.js'
 
 const examples = `
 Examples:
@@ -35,6 +35,7 @@ export function jobsEditCommand(): Command {
     const found = await findJob(client, given, { liveOnly: true })
     const job = await client.jobs.edit(found.job_id, patch)
     output.result(job, () => changed('Edited', job, output.look, `version ${job.version}`))
+    for (const warning of warningsOf(job)) output.note(warning)
   })
   return command
 }

@@ -65,10 +65,17 @@ export function changed(what: string, job: Job, look: Look, also?: string): stri
   return `${green('✓')} ${what} ${bold(visible(job.name))} (${visible(job.job_id)})${detail}${next}\n`
 }
 
-export function jobWarnings(job: Job, { colors }: Pick<Look, 'colors'>): string {
-  return job.warnings
-    .map(({ code, message }) => colors.yellow(`! ${visible(message)} (${visible(code)})\n`))
+function jobWarnings(job: Job, { colors }: Pick<Look, 'colors'>): string {
+  return warningsOf(job)
+    .map((line) => colors.yellow(`${line}\n`))
     .join('')
+}
+
+/** What the server has to say about a job it took: a line each. */
+export function warningsOf(job: Job): string[] {
+  return job.warnings.map(({ code, message, hint }) =>
+    visible(`! ${message}${hint === undefined ? '' : ` ${hint}`} (${code})`),
+  )
 }
 
 function scheduleOf(job: Job): string {

@@ -35,6 +35,16 @@ export const settings = {
     max: 1_000,
     doc: 'Database connections that one process may hold in its pool.',
   },
+  taskPoolSize: {
+    env: 'CARILLON_TASK_POOL_SIZE',
+    type: 'int',
+    unit: 'connections',
+    group: 'Database',
+    default: 5,
+    min: 1,
+    max: 1_000,
+    doc: 'Connections that `ctx.transaction` of tasks may hold, apart from the pool; further transactions wait for one, and `ctx.once` has two more.',
+  },
   statementTimeoutMs: {
     env: 'CARILLON_STATEMENT_TIMEOUT_MS',
     type: 'milliseconds',

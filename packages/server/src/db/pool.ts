@@ -24,7 +24,7 @@ export interface Runner {
  */
 export class Database implements Runner {
   private readonly pool: pg.Pool
-  private readonly options: DatabaseOptions
+  readonly options: DatabaseOptions
 
   constructor(options: DatabaseOptions) {
     this.options = options
@@ -83,6 +83,11 @@ export class Database implements Runner {
     }
   }
 
+  /** Another pool to the same database: what is done there cannot take the connections from what is done here. */
+  sibling(applicationName: string, poolSize: number): Database {
+    return new Database({ ...this.options, applicationName, poolSize })
+  }
+
   /** A connection of one's own, outside the pool: for what must live as long as a session. */
   dedicated(applicationName: string): pg.Client {
     const client = new pg.Client(connectionConfig({ ...this.options, applicationName }))
@@ -113,7 +118,7 @@ function queryOf<Params extends object, Row extends object>(
     : { name: statement.name, text: statement.text, values }
 }
 
-function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
+export function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
   return {
     connectionString: options.url,
     application_name: options.applicationName,

@@ -1,8 +1,11 @@
 import { loopbackOnly, readEnvironment } from '../config.js'
+import { GuestPool } from '../db/guest-pool.js'
+import { Effects } from '../pipeline/effects/effects.js'
 import { deliver, type Targets } from '../pipeline/execute/deliver.js'
 import { Worker } from '../pipeline/execute/worker.js'
 import { Leasing } from '../pipeline/queue/leasing.js'
-import { Closer } from '../pipeline/record/closer.js'
+import { Closer, closeWithin } from '../pipeline/record/closer.js'
+import type { LeasedRun } from '../pipeline/run.js'
 import { refreshMs, SecretCache } from '../pipeline/sign/secret-cache.js'
 import { Secrets } from '../pipeline/sign/secrets.js'
 import type { Service } from '../platform/service.js'
@@ -12,6 +15,7 @@ import { createHttpTarget } from '../targets/http.js'
 import type { Attempt } from '../targets/target.js'
 import { createTaskTarget } from '../targets/task.js'
 import type { TaskRegistry } from '../targets/task-registry.js'
+import { keepResult } from '../targets/task-result.js'
 import { type Context, loop } from './context.js'
 
 export interface WorkerRole {
@@ -54,6 +58,8 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     aheadMs: config.leaseAheadMs,
   })
   const record = new Closer({ database, clock, log, metrics, batchMs: config.closeBatchMs })
+  const doubtful = new Closer({ database, clock, log, metrics, batchMs: 0 })
+  const effects = composeEffects(context, doubtful, (run) => queue.freed(run.job))
   const worker: Worker = new Worker({
     ports: {
       lease: (holder, most) => queue.lease(holder, most),
@@ -62,13 +68,16 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       handBack: (holder, runs) => queue.handBack(holder, runs),
       stillHeld: (holder, runs) => queue.stillHeld(holder, runs),
       definitions: (wanted) => queue.definitions(wanted),
-      deliver: (run, definition, signal) => deliver(targets, run, definition, signal),
+      deliver: (run, definition, signal, startedAt) =>
+        deliver(targets, run, definition, signal, (idempotencyKey) =>
+          effects.of({ run, definition: definition.definition, startedAt, idempotencyKey }),
+        ),
       close: async (result) => {
         const answer = await record.close(result)
         queue.freed(result.run.job)
         return answer
       },
-      drained: () => record.drained(),
+      drained: async () => void (await Promise.all([record.drained(), doubtful.drained()])),
     },
     clock,
     databaseClock,
@@ -101,10 +110,49 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       if (aborted > 0)
         log.warn({ runs: aborted }, 'the drain time is over: runs were stopped and handed back')
       record.giveUp()
+      doubtful.giveUp()
     },
     close: async () =>
-      void (await Promise.all([targets.http.close(), targets.task.close(), targets.command.close()])),
+      void (await Promise.all([
+        ...[targets.http, targets.task, targets.command].map((target) => target.close()),
+        effects.close(),
+      ])),
   }
+}
+
+/** A few connections suffice for what is remembered: each record is one short statement. */
+const effectConnections = 2
+
+/**
+ * Transactions of handlers, and what they remember, on connections of their own. `doubtful` is a closer for them alone: a
+ * close after a lost commit waits for that commit to end, and the results of other runs shall not wait with it.
+ */
+function composeEffects(
+  { config, database, databaseClock, clock, metrics }: Context,
+  doubtful: Closer,
+  freed: (run: LeasedRun) => void,
+): Effects {
+  return new Effects({
+    database: database.sibling('carillon effects', effectConnections),
+    guests: new GuestPool({
+      ...database.options,
+      applicationName: 'carillon tasks',
+      poolSize: config.taskPoolSize,
+      // By then the run of a frozen process is another's, who shall not wait for the rows of the first.
+      pauseMs: config.runLeaseSeconds * 1000,
+    }),
+    clock,
+    databaseClock,
+    keepResult,
+    ports: {
+      closeWithin,
+      close: (result) => doubtful.close(result),
+      closed(run) {
+        metrics.attempts.inc({ outcome: 'succeeded' })
+        freed(run)
+      },
+    },
+  })
 }
 
 /**

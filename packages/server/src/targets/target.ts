@@ -1,3 +1,5 @@
+import type { Sql } from '@carillon/sdk'
+
 /** One try of a run, as a target needs to know it. */
 export interface Attempt {
   tenant: number
@@ -12,11 +14,23 @@ export interface Attempt {
   idempotencyKey: string
   payload: unknown
   timeoutMs: number
+  /** What a task can do in the database beside its run. Targets of other kinds have no use for it. */
+  effects?: AttemptEffects
+}
+
+/** Effects of one attempt: `once` and `transaction` as a handler knows them, and how the attempt stands after them. */
+export interface AttemptEffects {
+  once(key: string, effect: () => unknown, signal: AbortSignal): Promise<unknown>
+  transaction(work: (sql: Sql) => unknown, signal: AbortSignal): Promise<unknown>
+  /** Waits for a transaction that was begun. True when the run was closed by it: then nobody else may close it. */
+  settled(): Promise<boolean>
 }
 
 export type Outcome =
   /** `result` is JSON that the database can store, already capped. */
   | { kind: 'succeeded'; result: unknown }
+  /** The handler's transaction has closed the run, whatever else the handler did. */
+  | { kind: 'closed' }
   | {
       kind: 'failed'
       error: string

@@ -1,5 +1,12 @@
 import type { TaskTarget } from '@carillon/contract'
-import { isNonRetryable, type TaskContext, type TaskLog } from '@carillon/sdk'
+import {
+  effectsUnavailable,
+  isNonRetryable,
+  type Sql,
+  type TaskContext,
+  type TaskEffects,
+  type TaskLog,
+} from '@carillon/sdk'
 import { cancelledBecause, seconds, withinDeadline } from './deadline.js'
 import type { Attempt, FailureReason, Outcome, Target } from './target.js'
 import type { TaskRegistry } from './task-registry.js'
@@ -24,11 +31,23 @@ export function createTaskTarget(
     async deliver(target, attempt, signal) {
       const task = registry.get(target.task)
       if (task === undefined) return unserved(target.task, registry.names())
+      const log = logFor(attempt)
       const ending = await withinDeadline(
-        async (inner) => await task.run(attempt.payload, contextFor(attempt, inner, logFor(attempt))),
+        async (inner) => {
+          try {
+            return await task.run(attempt.payload, contextFor(attempt, inner, log))
+          } finally {
+            // One that the handler did not wait for is part of its time all the same.
+            await attempt.effects?.settled()
+          }
+        },
         attempt.timeoutMs,
         signal,
       )
+      if ((await attempt.effects?.settled()) === true) {
+        if (ending.kind === 'threw') log.error(afterClosed, { error: describeThrown(ending.error) })
+        return { kind: 'closed' }
+      }
       switch (ending.kind) {
         case 'finished':
           return { kind: 'succeeded', result: keepResult(ending.value) }
@@ -58,8 +77,21 @@ function contextFor(attempt: Attempt, signal: AbortSignal, log: TaskLog): TaskCo
     catchUp: attempt.catchUp,
     signal,
     log,
+    ...effectsFor(attempt, signal),
   }
 }
+
+function effectsFor({ effects }: Attempt, signal: AbortSignal): TaskEffects {
+  if (effects === undefined) return effectsUnavailable
+  return {
+    once: <Result>(key: string, effect: () => Result | Promise<Result>) =>
+      effects.once(key, effect, signal) as Promise<Result>,
+    transaction: <Result>(work: (sql: Sql) => Result | Promise<Result>) =>
+      effects.transaction(work, signal) as Promise<Result>,
+  }
+}
+
+const afterClosed = 'the handler threw after its transaction had closed the run, which stays succeeded'
 
 const silent: TaskLog = { info: () => {}, warn: () => {}, error: () => {} }
 

@@ -1,7 +1,7 @@
 import { CarillonError } from '@carillon/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkTemplate, renderTemplate } from './template.js'
+import { checkTemplate, renderTemplate, warnOfTemplate } from './template.js'
 
 const jobId = 'job_01k0000000000000000000000a'
 const render = (template: string, scheduledAt: string, timezone = 'UTC') =>
@@ -33,6 +33,20 @@ describe('renderTemplate', () => {
     ['{{week}}', '2027-01-03T12:00:00Z', 'UTC', '2026-W53'],
     ['{{week}}', '2024-12-30T12:00:00Z', 'UTC', '2025-W01'],
     ['{{week}}', '2026-01-01T12:00:00Z', 'UTC', '2026-W01'],
+    // The hour that the clocks show twice is one hour of the wall: both ticks of it have one key.
+    ['{{hour}}', '2026-11-01T05:30:00Z', 'America/New_York', '2026-11-01T01'],
+    ['{{hour}}', '2026-11-01T06:30:00Z', 'America/New_York', '2026-11-01T01'],
+    // The hour that the clocks jump over has no key.
+    ['{{hour}}', '2026-03-08T06:59:59Z', 'America/New_York', '2026-03-08T01'],
+    ['{{hour}}', '2026-03-08T07:00:00Z', 'America/New_York', '2026-03-08T03'],
+    // Year, month and week turn at the job's midnight, not at that of UTC.
+    ['{{year}} {{month}} {{week}}', '2025-12-31T10:59:59Z', 'Pacific/Auckland', '2025 2025-12 2026-W01'],
+    ['{{year}} {{month}} {{week}}', '2025-12-31T11:00:00Z', 'Pacific/Auckland', '2026 2026-01 2026-W01'],
+    ['{{year}} {{month}} {{week}}', '2027-01-04T04:59:59Z', 'America/New_York', '2027 2027-01 2026-W53'],
+    ['{{year}} {{month}} {{week}}', '2027-01-04T05:00:00Z', 'America/New_York', '2027 2027-01 2027-W01'],
+    // Samoa had no 30 December 2011.
+    ['{{date}}', '2011-12-30T09:59:59Z', 'Pacific/Apia', '2011-12-29'],
+    ['{{date}}', '2011-12-30T10:00:00Z', 'Pacific/Apia', '2011-12-31'],
     ['constant', '2026-01-01T12:00:00Z', 'UTC', 'constant'],
   ])('renders %s at %s in %s', (template, scheduledAt, timezone, expected) => {
     expect(render(template, scheduledAt, timezone)).toBe(expected)
@@ -91,5 +105,30 @@ describe('checkTemplate', () => {
         expect(render(template, '2026-11-15T09:00:00Z').length).toBeLessThanOrEqual(255)
       }),
     )
+  })
+})
+
+describe('warnOfTemplate', () => {
+  it.each([
+    '{{scheduled_at_unix}}',
+    '{{date}}',
+    '{{ week }}',
+    'r-{{month}}',
+    '{{year}}',
+    '{{hour}}',
+    '{{job_id}}:{{date}}',
+  ])('says nothing of %s, whose key changes with the tick', (template) =>
+    expect(warnOfTemplate(template)).toBeNull(),
+  )
+
+  it.each(['constant', '{{job_id}}', 'date'])('warns of %s, which gives every run one key', (template) => {
+    expect(warnOfTemplate(template)).toMatchObject({
+      code: 'template_without_time',
+      pointer: '/idempotency_key_template',
+      message: expect.stringContaining(template) as string,
+      hint: expect.stringContaining(
+        '{{scheduled_at_unix}} {{date}} {{week}} {{month}} {{year}} {{hour}}',
+      ) as string,
+    })
   })
 })

@@ -1,4 +1,4 @@
-import { limits } from '@carillon/contract'
+import { type JobWarning, limits } from '@carillon/contract'
 import { BoundedCache } from './bounded-cache.js'
 import { nearest } from './nearest.js'
 import { controlCharacter, quote, refusal } from './refusal.js'
@@ -13,6 +13,8 @@ export interface TemplateValues {
 interface Variable {
   /** The longest text it becomes. */
   readonly length: number
+  /** Whether it differs from tick to tick. */
+  readonly ofTime: boolean
   render(values: TemplateValues, local: () => WallClock): string
 }
 
@@ -32,15 +34,20 @@ function weekOf(clock: WallClock): string {
 }
 
 const variables: Readonly<Record<string, Variable>> = {
-  job_id: { length: 30, render: (values) => values.jobId },
-  scheduled_at_unix: { length: 12, render: (values) => String(Math.floor(values.scheduledAt / 1000)) },
-  date: { length: 10, render: (_, local) => dateOf(local()) },
-  week: { length: 8, render: (_, local) => weekOf(local()) },
-  month: { length: 7, render: (_, local) => dateOf(local()).slice(0, 7) },
-  year: { length: 4, render: (_, local) => dateOf(local()).slice(0, 4) },
-  hour: { length: 13, render: (_, local) => `${dateOf(local())}T${digits(local().hour, 2)}` },
+  job_id: { length: 30, ofTime: false, render: (values) => values.jobId },
+  scheduled_at_unix: {
+    length: 12,
+    ofTime: true,
+    render: (values) => String(Math.floor(values.scheduledAt / 1000)),
+  },
+  date: { length: 10, ofTime: true, render: (_, local) => dateOf(local()) },
+  week: { length: 8, ofTime: true, render: (_, local) => weekOf(local()) },
+  month: { length: 7, ofTime: true, render: (_, local) => dateOf(local()).slice(0, 7) },
+  year: { length: 4, ofTime: true, render: (_, local) => dateOf(local()).slice(0, 4) },
+  hour: { length: 13, ofTime: true, render: (_, local) => `${dateOf(local())}T${digits(local().hour, 2)}` },
 }
 const names = Object.keys(variables)
+const ofTime = names.filter((name) => variables[name]?.ofTime)
 const all = `Variables: ${names.map((name) => `{{${name}}}`).join(' ')}.`
 
 type Segment = string | Variable
@@ -49,6 +56,21 @@ const parsed = new BoundedCache<readonly Segment[]>(256)
 /** Throws invalid_template unless every variable is known and the key always fits its limit. */
 export function checkTemplate(template: string): void {
   parse(template)
+}
+
+/**
+ * A template without a variable of time names every run of the job by one key: a receiver that remembers keys would do
+ * the first and take all others for repetitions. Legal, because somebody may want just that; worth a word.
+ */
+export function warnOfTemplate(template: string): JobWarning | null {
+  const segments = parsed.getOrMake(template, () => parse(template))
+  if (segments.some((segment) => typeof segment !== 'string' && segment.ofTime)) return null
+  return {
+    code: 'template_without_time',
+    pointer: '/idempotency_key_template',
+    message: `${quote(template)} has no variable of time: every run of this job has the same idempotency key.`,
+    hint: `A receiver that remembers keys does only the first. Add one of ${ofTime.map((name) => `{{${name}}}`).join(' ')}.`,
+  }
 }
 
 /** The idempotency key of one tick; dates are those of the job's zone. */

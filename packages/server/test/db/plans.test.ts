@@ -36,6 +36,9 @@ const mayScan: Record<string, string[]> = {
 
 /** What the hot statements find their rows by. */
 const intended: Record<string, string[]> = {
+  'pipeline/archive/forget-effects.sql': ['effects_old'],
+  'pipeline/effects/recall-effect.sql': ['effects_pkey'],
+  'pipeline/effects/remember-effect.sql': ['effects_pkey'],
   'pipeline/fire/scan-due.sql': ['timers_start'],
   'pipeline/fire/load-horizon.sql': ['timers_start'],
   'pipeline/fire/scheduled-load.sql': ['timers_start'],
@@ -101,7 +104,7 @@ afterAll(() => database.close())
 
 test('the tables are large enough to tell a scan from a look', () => {
   expect([...largeTables]).toEqual(
-    expect.arrayContaining(['jobs', 'timers', 'queue', 'dead_letters', 'replays']),
+    expect.arrayContaining(['jobs', 'timers', 'queue', 'dead_letters', 'replays', 'effects']),
   )
   expect([...largeTables].some((name) => name.startsWith('ledger_'))).toBe(true)
   expect(files).toContain('pipeline/fire/fire.sql')

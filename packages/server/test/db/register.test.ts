@@ -48,6 +48,18 @@ test('what is left out is filled in', async () => {
   expect(await node.registry.get(1, job_id)).toEqual({ job_id, warnings, ...job })
 })
 
+test('a template without a variable of time is taken with a warning, at registration, edit and look', async () => {
+  const node = await house().node()
+  const timeless = { code: 'template_without_time', pointer: '/idempotency_key_template' }
+  const job = await node.register({ idempotency_key_template: 'report' })
+  expect(job.warnings).toMatchObject([timeless])
+  expect((await node.registry.get(1, job.job_id)).warnings).toMatchObject([timeless])
+  const cured = await node.registry.edit(1, job.job_id, { idempotency_key_template: 'report-{{week}}' })
+  expect(cured.warnings).toEqual([])
+  const ill = await node.registry.edit(1, job.job_id, { idempotency_key_template: '{{job_id}}' })
+  expect(ill.warnings).toMatchObject([timeless])
+})
+
 test('a job has its timer from the first moment, or is not there', async () => {
   const node = await house().node()
   await house().query(`CREATE FUNCTION carillon_test.refuse() RETURNS trigger LANGUAGE plpgsql

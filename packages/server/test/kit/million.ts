@@ -26,6 +26,7 @@ export async function makeMillion(session: pg.Client): Promise<Million> {
   await withoutIndexes(session, 'carillon.timers', () => insertTimers(session, now))
   await insertRuns(session, now)
   await insertHistory(session, now)
+  await insertEffects(session, now)
   await session.query('ANALYZE')
   return { jobs, now, incarnation: 1 }
 }
@@ -149,6 +150,14 @@ async function insertHistory(session: pg.Client, now: number): Promise<void> {
   await session.query(
     `INSERT INTO carillon.segments (job, from_ms, tenant, version, zone_data, reason, partition)
      SELECT n, $1::bigint - n, 1, 1, '2026a', 'edited', n % 256 FROM generate_series(1::bigint, 50000) n`,
+    [now],
+  )
+}
+
+async function insertEffects(session: pg.Client, now: number): Promise<void> {
+  await session.query(
+    `INSERT INTO carillon.effects (job, idempotency_key, effect, tenant, result, token, created_at, partition)
+     SELECT n, 'key', 'effect', 1, '{}', n, $1::bigint - n, n % 256 FROM generate_series(1, 50000) n`,
     [now],
   )
 }

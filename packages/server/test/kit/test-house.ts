@@ -14,7 +14,7 @@ import { Closer } from '../../src/pipeline/record/closer.js'
 import { History } from '../../src/pipeline/record/history.js'
 import { Rescue } from '../../src/pipeline/recover/rescue.js'
 import { Registry } from '../../src/pipeline/register/registry.js'
-import type { LeasedRun, RunDefinition } from '../../src/pipeline/run.js'
+import type { LeasedRun } from '../../src/pipeline/run.js'
 import { Metrics } from '../../src/platform/metrics.js'
 import type { TestClock } from './test-clock.js'
 import { silentLog, type TestDatabase } from './test-database.js'
@@ -41,7 +41,7 @@ export interface NodeOptions {
   catchUpPerSecond?: number
   largeCatchUpTicks?: number
   /** What a delivery comes to; the default succeeds at once. */
-  deliver?: (run: LeasedRun, definition: RunDefinition, signal: AbortSignal) => Promise<Delivered>
+  deliver?: WorkerPorts['deliver']
   /** Puts something between the worker and the database: an answer that is lost, a call that hangs. */
   between?: (ports: WorkerPorts) => Partial<WorkerPorts>
 }
@@ -228,9 +228,9 @@ export class TestNode {
       revoked: (holder) => leasing.revoked(holder),
       handBack: (holder, runs) => leasing.handBack(holder, runs),
       definitions: (wanted) => leasing.definitions(wanted),
-      deliver: async (run, definition, signal) => {
+      deliver: async (run, definition, signal, startedAt) => {
         this.delivered.push(run)
-        return (options.deliver ?? (() => Promise.resolve(succeeded)))(run, definition, signal)
+        return (options.deliver ?? (() => Promise.resolve(succeeded)))(run, definition, signal, startedAt)
       },
       close: (result) => closer.close(result),
       drained: () => closer.drained(),

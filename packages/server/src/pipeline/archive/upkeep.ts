@@ -18,6 +18,9 @@ const forgetStatement = statement<{ retention_ms: number; most: number }, { forg
 const forgetSecretsStatement = statement<{ most: number }, never>(
   new URL('./forget-secrets.sql', import.meta.url),
 )
+const forgetEffectsStatement = statement<{ retention_ms: number; most: number }, { job: number }>(
+  new URL('./forget-effects.sql', import.meta.url),
+)
 
 export interface UpkeepOptions {
   database: Database
@@ -60,7 +63,11 @@ export class Upkeep {
       retention_ms: (ledgerRetentionDays + 1) * dayMs,
       most: mostPerStatement,
     })
-    return collected.length === mostPerStatement || gone?.forgotten === mostPerStatement
+    const effects = await database.run(forgetEffectsStatement, {
+      retention_ms: ledgerRetentionDays * dayMs,
+      most: mostPerStatement,
+    })
+    return [collected.length, gone?.forgotten, effects.length].includes(mostPerStatement)
   }
 
   /** Somebody holds the ledger in a long read: the next pass finds it free. Waiting would hold up every close. */

@@ -1,9 +1,9 @@
 import type { Target as TargetDefinition } from '@carillon/contract'
 import { runIdOf } from '../../platform/ids.js'
-import type { Attempt, Outcome, Target } from '../../targets/target.js'
+import type { Attempt, AttemptEffects, Outcome, Target } from '../../targets/target.js'
 import { renderTemplate } from '../../time/template.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
-import type { Delivered } from './worker.js'
+import { type Closed, closedByHandler, type Delivered } from './worker.js'
 
 export type Targets = {
   [Kind in TargetDefinition['type']]: Target<Extract<TargetDefinition, { type: Kind }>>
@@ -15,7 +15,9 @@ export async function deliver(
   run: LeasedRun,
   { jobId, definition }: RunDefinition,
   signal: AbortSignal,
-): Promise<Delivered> {
+  effects?: (idempotencyKey: string) => AttemptEffects,
+): Promise<Delivered | Closed> {
+  const idempotencyKey = keyOf(run, jobId, definition)
   const attempt: Attempt = {
     tenant: run.tenant,
     jobId,
@@ -25,9 +27,10 @@ export async function deliver(
     attempt: run.attempt,
     token: run.token,
     catchUp: run.catchUp,
-    idempotencyKey: keyOf(run, jobId, definition),
+    idempotencyKey,
     payload: 'payload' in run ? run.payload : definition.payload,
     timeoutMs: definition.timeout_seconds * 1000,
+    ...(effects !== undefined && { effects: effects(idempotencyKey) }),
   }
   const { target } = definition
   const kind: Target<TargetDefinition> = targets[target.type]
@@ -44,7 +47,8 @@ function keyOf(run: LeasedRun, jobId: string, definition: RunDefinition['definit
   return run.origin === 0 ? key : `${key}:${run.origin}.${run.seq}`
 }
 
-function delivered(outcome: Outcome, signal: AbortSignal): Delivered {
+function delivered(outcome: Outcome, signal: AbortSignal): Delivered | Closed {
+  if (outcome.kind === 'closed') return closedByHandler
   if (outcome.kind === 'succeeded') {
     return {
       outcome: 'succeeded',

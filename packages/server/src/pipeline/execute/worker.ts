@@ -22,6 +22,10 @@ export type Delivered = Pick<
   'outcome' | 'retryable' | 'retryAfterMs' | 'reason' | 'error' | 'result'
 >
 
+/** The handler's own transaction has closed the run: there is nothing left to record. */
+export const closedByHandler = { outcome: 'closed' } as const
+export type Closed = typeof closedByHandler
+
 /** What main.ts hands to the worker: the queue before it, the targets beside it, the record after it. */
 export interface WorkerPorts {
   lease(holder: number, most: number): Promise<LeasedRun[]>
@@ -35,7 +39,12 @@ export interface WorkerPorts {
   stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>>
   handBack(holder: number, runs: readonly HeldRun[]): Promise<void>
   definitions(wanted: readonly { job: number; version: number }[]): Promise<Map<string, RunDefinition>>
-  deliver(run: LeasedRun, definition: RunDefinition, signal: AbortSignal): Promise<Delivered>
+  deliver(
+    run: LeasedRun,
+    definition: RunDefinition,
+    signal: AbortSignal,
+    startedAt: number,
+  ): Promise<Delivered | Closed>
   close(result: AttemptResult): Promise<CloseAnswer>
   drained(): Promise<void>
 }
@@ -291,8 +300,9 @@ export class Worker {
       return
     }
     const delivered = await ports
-      .deliver(entry.run, entry.definition, entry.stop.signal)
+      .deliver(entry.run, entry.definition, entry.stop.signal, startedAt)
       .catch((error: unknown) => deliveryBroke(error))
+    if (delivered.outcome === 'closed') return this.forget(entry)
     const stopped = delivered.reason === 'worker_stopped'
     // A result that came all the same is the result.
     const ended = stopped ? (entry.ending?.delivered ?? this.lostByStopping(entry, delivered)) : delivered
@@ -314,8 +324,7 @@ export class Worker {
   }
 
   private async finish(entry: HeldEntry, startedAt: number | null, delivered: Delivered): Promise<void> {
-    const { ports, databaseClock, log, metrics, wake, concurrency } = this.options
-    const wasFull = this.entries.size >= concurrency
+    const { ports, databaseClock, log } = this.options
     try {
       const answer = await ports.close({
         run: entry.run,
@@ -327,9 +336,16 @@ export class Worker {
       if (answer === 'stale')
         log.warn({ job: entry.definition?.jobId }, 'a result came after its lease was lost: kept as stale')
     } finally {
-      this.entries.delete(entry.run.token)
-      metrics.inFlight.set(this.entries.size)
-      if (wasFull) wake()
+      this.forget(entry)
     }
+  }
+
+  /** Its place is free. */
+  private forget(entry: HeldEntry): void {
+    const { metrics, wake, concurrency } = this.options
+    const wasFull = this.entries.size >= concurrency
+    this.entries.delete(entry.run.token)
+    metrics.inFlight.set(this.entries.size)
+    if (wasFull) wake()
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { isAboutARow } from '../../db/errors.js'
-import type { Database } from '../../db/pool.js'
+import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type Clock, pause } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
@@ -54,9 +54,12 @@ export interface CloserOptions {
   random?: () => number
 }
 
-interface Waiting {
+interface Judged {
   result: AttemptResult
   verdict: Verdict
+}
+
+interface Waiting extends Judged {
   /** Without what the target said, because the database cannot store it. */
   bare: boolean
   settle: (answer: CloseAnswer) => void
@@ -64,6 +67,15 @@ interface Waiting {
 }
 
 const mostPerBatch = 1_000
+
+/**
+ * Closes one attempt inside a transaction that somebody else commits: the very statement of the batches, so that nothing
+ * about an end depends on who wrote it. False where the lease is gone; then the transaction must not be committed.
+ */
+export async function closeWithin(runner: Runner, result: AttemptResult): Promise<boolean> {
+  const answers = await runner.run(closeStatement, closeParams([{ result, verdict: judge(result, 0) }]))
+  return answers.some(({ token }) => token === result.run.token)
+}
 
 /**
  * Writes results in batches: those that finish while a batch is on its way share the next one, so that a busy worker
@@ -176,7 +188,7 @@ function groupByHolder(batch: Waiting[]): Waiting[][] {
   return [...groups.values()]
 }
 
-function resultParams(batch: Waiting[]): ResultParams {
+function resultParams(batch: Judged[]): ResultParams {
   const runs = batch.map(({ result }) => result.run)
   return {
     holder: runs[0]?.holder ?? 0,
@@ -193,7 +205,7 @@ function resultParams(batch: Waiting[]): ResultParams {
   }
 }
 
-function closeParams(batch: Waiting[]): CloseParams {
+function closeParams(batch: Judged[]): CloseParams {
   return {
     ...resultParams(batch),
     parked_until: parkedUntil,

@@ -1,5 +1,6 @@
-import { type Job, type JobDefinition, type JobState, retryViewOf } from '@carillon/contract'
+import { type Job, type JobDefinition, type JobState, type JobWarning, retryViewOf } from '@carillon/contract'
 import { jobIdOf } from '../../platform/ids.js'
+import { warnOfTemplate } from '../../time/template.js'
 
 /** A job as job-view.sql and list-jobs.sql answer it. */
 export interface JobRow {
@@ -35,11 +36,16 @@ export function jobView(row: JobRow): Job {
     paused_at: isoOrNull(row.paused_at),
     pause_reason: row.pause_reason,
     paused_until: isoOrNull(row.paused_until),
-    warnings: row.served || row.state === 'ended' ? [] : [unserved(row)],
+    warnings: row.state === 'ended' ? [] : warningsOf(row),
   }
 }
 
-function unserved(row: JobRow): { code: string; message: string } {
+function warningsOf(row: JobRow): JobWarning[] {
+  const timeless = warnOfTemplate(row.definition.idempotency_key_template)
+  return [...(row.served ? [] : [unserved(row)]), ...(timeless === null ? [] : [timeless])]
+}
+
+function unserved(row: JobRow): JobWarning {
   if (row.kind === 'task') {
     return {
       code: 'no_worker_for_task',
