@@ -1,7 +1,7 @@
 import type { Target as TargetDefinition } from '@carillon/contract'
 import { runIdOf } from '../../platform/ids.js'
 import type { Attempt, Outcome, Target } from '../../targets/target.js'
-import { renderTemplate } from '../../time/template.js'
+import { idempotencyKeyOf } from '../idempotency-key.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
 import type { Delivered } from './worker.js'
 
@@ -25,23 +25,13 @@ export async function deliver(
     attempt: run.attempt,
     token: run.token,
     catchUp: run.catchUp,
-    idempotencyKey: keyOf(run, jobId, definition),
+    idempotencyKey: idempotencyKeyOf(run, { jobId, definition }),
     payload: 'payload' in run ? run.payload : definition.payload,
     timeoutMs: definition.timeout_seconds * 1000,
   }
   const { target } = definition
   const kind: Target<TargetDefinition> = targets[target.type]
   return delivered(await kind.deliver(target, attempt, signal), signal)
-}
-
-/** A run beside the schedule has a key of its own: it must not pass for the tick of the same day, week or hour. */
-function keyOf(run: LeasedRun, jobId: string, definition: RunDefinition['definition']): string {
-  const key = renderTemplate(definition.idempotency_key_template, {
-    jobId,
-    scheduledAt: run.due,
-    timezone: definition.timezone,
-  })
-  return run.origin === 0 ? key : `${key}:${run.origin}.${run.seq}`
 }
 
 function delivered(outcome: Outcome, signal: AbortSignal): Delivered {
