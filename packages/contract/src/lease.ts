@@ -46,10 +46,10 @@ export const LeaseInput = Type.Object(
     }),
     max: Type.Optional(
       Type.Integer({
-        minimum: 1,
+        minimum: 0,
         maximum: leaseLimits.runs,
         default: 1,
-        description: 'How many runs at most',
+        description: 'How many runs at most. 0: none, the call only says what the worker holds',
       }),
     ),
     wait_seconds: Type.Optional(

@@ -56,7 +56,7 @@ describe('leases', () => {
     ['', { tasks: [] }, '/tasks'],
     ['', { tasks: [''] }, '/tasks/0'],
     ['', { tasks: ['a'], max: 101 }, '/max'],
-    ['', { tasks: ['a'], max: 0 }, '/max'],
+    ['', { tasks: ['a'], max: -1 }, '/max'],
     ['', { tasks: ['a'], wait_seconds: 31 }, '/wait_seconds'],
     ['', { tasks: ['a'], wait: 3 }, '/wait'],
     ['', { tasks: ['a'], runs: [{ run_id: 'x' }] }, '/runs/0/fencing_token'],

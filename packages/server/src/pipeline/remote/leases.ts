@@ -70,7 +70,7 @@ export class RemoteLeases {
     // A worker that says nothing but this must not be dead before it is answered.
     const waitMs = Math.min((input.wait_seconds ?? 0) * 1000, leaseMs / 2)
     const ask = { tenant, holder: worker, tasks, most: input.max ?? 1 }
-    const runs = await ports.wait(ask, waitMs, signal)
+    const runs = ask.most === 0 ? [] : await ports.wait(ask, waitMs, signal)
     return { ...this.terms(worker), data: await this.handOut(worker, runs, signal) }
   }
 
