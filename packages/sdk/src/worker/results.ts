@@ -31,9 +31,7 @@ export class Results {
   tell(workerId: string, report: AttemptReport): Promise<void> {
     return new Promise((settle) => {
       this.waiting.push({ workerId, report, settle })
-      this.sending ??= this.sendAll().finally(() => {
-        this.sending = null
-      })
+      this.sending ??= this.sendAll()
     })
   }
 
@@ -45,6 +43,8 @@ export class Results {
       await this.send(batch)
       for (const { settle } of batch) settle()
     }
+    // In the same breath as the last look at what waits: a result that comes now is sent by a new round.
+    this.sending = null
   }
 
   private async send(batch: Waiting[]): Promise<void> {

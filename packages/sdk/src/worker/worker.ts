@@ -59,10 +59,13 @@ class Worker implements HttpWorker {
   private readonly held = new Map<number, Held>()
   private readonly leasing = new AbortController()
   private readonly ended = new AbortController()
+  /** Ends with the life that made the lease call: a dead worker's poll brings nothing any more. */
+  private life = new AbortController()
   private readonly log: TaskLog
   private readonly call: <Answer>(path: string, body: object, more?: Partial<Call>) => Promise<Answer>
   private readonly results: Results
-  private loops: Promise<unknown> | null = null
+  private polling: Promise<void> | null = null
+  private beating: Promise<void> | null = null
   private stopped: Promise<void> | null = null
   private leaseMs = 30_000
   private heartbeatMs = 10_000
@@ -96,8 +99,8 @@ class Worker implements HttpWorker {
   }
 
   start(): void {
-    if (this.loops !== null) throw new Error('The worker was started twice.')
-    this.loops = Promise.all([this.leaseLoop(), this.heartbeatLoop()])
+    if (this.polling !== null) throw new Error('The worker was started twice.')
+    this.polling = this.leaseLoop()
   }
 
   stop({ withinMs = 25_000 }: StopOptions = {}): Promise<void> {
@@ -113,19 +116,20 @@ class Worker implements HttpWorker {
         await this.room()
         continue
       }
+      const life = this.life.signal
       try {
-        this.take(await this.lease(Math.min(room, mostPerCall)))
+        this.take(await this.lease(Math.min(room, mostPerCall), life))
         failures = 0
       } catch (error) {
         if (signal.aborted) return
-        if (this.isGone(error)) continue
+        if (life.aborted || this.isGone(error)) continue
         this.log.warn('no runs could be asked for', { error: String(error) })
         await pause(backoffMs(failures++, Math.random()), signal)
       }
     }
   }
 
-  private lease(max: number): Promise<LeaseAnswer> {
+  private lease(max: number, life: AbortSignal): Promise<LeaseAnswer> {
     const { name, waitSeconds = 30 } = this.options
     const wait = max === 0 ? 0 : waitSeconds
     const named = this.named()
@@ -137,7 +141,7 @@ class Worker implements HttpWorker {
       wait_seconds: wait,
       ...(named !== undefined && { runs: named }),
     }
-    const signal = max === 0 ? this.ended.signal : this.leasing.signal
+    const signal = max === 0 ? this.ended.signal : AbortSignal.any([this.leasing.signal, life])
     return this.call<LeaseAnswer>('', input, { timeoutMs: wait * 1000 + answerMs, signal })
   }
 
@@ -145,6 +149,7 @@ class Worker implements HttpWorker {
     this.workerId = answer.worker_id
     this.leaseMs = answer.lease_seconds * 1000
     this.heartbeatMs = answer.heartbeat_seconds * 1000
+    this.beating ??= this.heartbeatLoop()
     for (const lease of answer.data) void this.run(lease, answer.worker_id)
   }
 
@@ -213,6 +218,8 @@ class Worker implements HttpWorker {
       was: this.workerId,
     })
     this.workerId = undefined
+    this.life.abort()
+    this.life = new AbortController()
     this.abandon('the lease of this run was lost')
     return true
   }
@@ -231,7 +238,7 @@ class Worker implements HttpWorker {
     this.leasing.abort()
     this.roomMade()
     // The call that was just given up may have been answered: what it brought is handed back, since nobody named it.
-    if (this.workerId !== undefined) await this.lease(0).catch(() => undefined)
+    if (this.workerId !== undefined) await this.lease(0, this.life.signal).catch(() => undefined)
     await this.idleWithin(withinMs)
     this.abandon('the worker is shutting down')
     await this.idleWithin(answerMs)
@@ -243,7 +250,7 @@ class Worker implements HttpWorker {
       )
     }
     this.ended.abort()
-    await this.loops
+    await Promise.all([this.polling, this.beating])
   }
 
   private async idleWithin(ms: number): Promise<void> {

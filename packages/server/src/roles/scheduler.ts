@@ -91,15 +91,7 @@ export function composeScheduler(
 
   return {
     services: [
-      owning,
-      ...fire.services,
-      rescuing,
-      keeping,
-      reporting,
-      resuming,
-      settling,
-      redriving,
-      watching,
+      ...[owning, ...fire.services, rescuing, keeping, reporting, resuming, settling, redriving, watching],
       ...remote.services,
     ],
     ownership,

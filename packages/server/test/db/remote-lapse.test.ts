@@ -241,6 +241,19 @@ describe('workers over HTTP in the fleet', () => {
     expect(node.ownership.current()).toHaveLength(256)
   })
 
+  test('are forgotten an hour after their end, once they hold nothing', async () => {
+    const { node, api, worker_id } = await leased()
+    const count = async () =>
+      (await house().query('SELECT FROM carillon.incarnations WHERE tenant IS NOT NULL')).length
+    await api.close({ worker_id, results: [], leave: true })
+    await house().clock.advance(3_600_001)
+    await node.upkeep.runOnce()
+    expect(await count()).toBe(1)
+    await node.rescue.runOnce()
+    await node.upkeep.runOnce()
+    expect(await count()).toBe(0)
+  })
+
   test('that are silent are no deaths of peers: their processes do not look at them', async () => {
     const node = await house().node()
     const api = RemoteApi.open(house())
