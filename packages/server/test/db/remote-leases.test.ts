@@ -59,6 +59,16 @@ describe('a lease call', () => {
     expect((await call).data).toHaveLength(1)
   })
 
+  test('takes along nothing whose instant has not come, though there is room', async () => {
+    const node = await house().node()
+    const api = RemoteApi.open(house())
+    const [due, ahead] = [await node.register(hourly), await node.register(hourly)]
+    await putRuns(house(), due)
+    await putRuns(house(), ahead, { availableAt: (await house().now()) + 500 })
+    expect((await api.lease({ max: 10 })).data).toMatchObject([{ job_id: due.job_id }])
+    expect(await queueOf(house(), ahead)).toMatchObject([{ holder: null }])
+  })
+
   test('waits until its time is over, and is answered with nothing then', async () => {
     const api = RemoteApi.open(house())
     const began = house().clock.monotonic()
@@ -104,7 +114,8 @@ describe('a lease call', () => {
     await putRuns(house(), await tenant.register(node, hourly))
     const mine = await api.lease()
     expect(mine.data).toEqual([])
-    const theirs = await api.lease({}, tenant.key)
+    await putRuns(house(), await node.register(hourly), { count: 2 })
+    const theirs = await api.lease({ max: 10 }, tenant.key)
     expect(theirs.data).toHaveLength(1)
     await expect(api.lease({ worker_id: mine.worker_id }, tenant.key)).rejects.toMatchObject({
       code: 'worker_not_found',
