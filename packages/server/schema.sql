@@ -222,7 +222,7 @@ CREATE TABLE carillon.idempotency_keys (
 CREATE TABLE carillon.incarnations (
   incarnation bigint NOT NULL,
   host text NOT NULL,
-  pid integer NOT NULL,
+  pid integer,
   roles text[] NOT NULL,
   tasks text[] NOT NULL DEFAULT '{}'::text[],
   code_version text NOT NULL,
@@ -235,9 +235,12 @@ CREATE TABLE carillon.incarnations (
   rescued_at bigint,
   report jsonb NOT NULL DEFAULT '{}'::jsonb,
   commands boolean NOT NULL DEFAULT false,
+  tenant integer,
   CONSTRAINT incarnations_pkey PRIMARY KEY (incarnation),
   CONSTRAINT incarnations_incarnation_state_key UNIQUE (incarnation, state),
   CONSTRAINT incarnations_check CHECK (((state = 'alive'::text) = (ended_at IS NULL))),
+  CONSTRAINT incarnations_check1 CHECK (((tenant IS NULL) = (pid IS NOT NULL))),
+  CONSTRAINT incarnations_check2 CHECK (((tenant IS NULL) OR ((roles = '{worker}'::text[]) AND (NOT session_lock)))),
   CONSTRAINT incarnations_state_check CHECK ((state = ANY (ARRAY['alive'::text, 'left'::text, 'dead'::text])))
 ) WITH (fillfactor = 50);
 
@@ -363,6 +366,7 @@ CREATE TABLE carillon.queue (
   partition smallint NOT NULL,
   payload jsonb,
   stop_requested boolean NOT NULL DEFAULT false,
+  deadline bigint,
   CONSTRAINT queue_pkey PRIMARY KEY (job, due, origin, seq, partition),
   CONSTRAINT queue_attempt_check CHECK ((attempt >= 1)),
   CONSTRAINT queue_check CHECK (((origin <> 0) OR (seq = 0))),
@@ -529,6 +533,8 @@ CREATE INDEX queue_cancel ON carillon.queue USING btree (holder) WHERE cancel_re
 
 CREATE INDEX queue_ready ON carillon.queue USING btree (route, available_at) WHERE ((holder IS NULL) AND ((places IS NULL) OR (slot >= 0)));
 
+CREATE INDEX queue_remote ON carillon.queue USING btree (holder, deadline) WHERE ((deadline IS NOT NULL) AND (holder IS NOT NULL));
+
 CREATE UNIQUE INDEX queue_slot ON carillon.queue USING btree (job, slot) WHERE (slot IS NOT NULL);
 
 CREATE INDEX queue_waiting ON carillon.queue USING btree (route, available_at) WHERE ((holder IS NULL) AND (places IS NOT NULL) AND (COALESCE((slot)::integer, '-1'::integer) < 0));
@@ -554,6 +560,8 @@ ALTER TABLE carillon.api_keys ADD CONSTRAINT api_keys_tenant_fkey FOREIGN KEY (t
 ALTER TABLE carillon.calendars ADD CONSTRAINT calendars_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.idempotency_keys ADD CONSTRAINT idempotency_keys_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
+ALTER TABLE carillon.incarnations ADD CONSTRAINT incarnations_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.jobs ADD CONSTRAINT jobs_route_fkey FOREIGN KEY (route) REFERENCES carillon.routes(route);
 

@@ -95,6 +95,16 @@ const Node = Type.Object({
   }),
 })
 
+/** A worker over HTTP: no process of the fleet, and never the owner of a partition. */
+const RemoteWorker = Type.Object({
+  worker_id: Type.String(),
+  name: Type.String({ description: 'What it calls itself' }),
+  tasks: Type.Array(Type.String()),
+  started_at: instant('When it made its first call'),
+  beat_age_ms: count('How long ago its last call was'),
+  runs: count('How many runs it holds'),
+})
+
 const Partition = Type.Object({
   partition: Type.Integer(),
   owner: Type.Union([Type.String(), Type.Null()], { description: 'Null: no live process holds it' }),
@@ -106,6 +116,10 @@ export const ClusterView = Type.Object(
   {
     now: instant("The database's clock"),
     nodes: Type.Array(Node, { description: 'Those alive, and those that ended within the last ten minutes' }),
+    workers: Type.Object({
+      alive: count('Workers over HTTP that are alive'),
+      data: Type.Array(RemoteWorker, { description: 'The hundred that came last' }),
+    }),
     partitions: Type.Array(Partition),
     unowned: count('Partitions without a live owner: the ticks of their jobs wait'),
     lag_ms: count('How long the oldest tick that is due has waited to be fired'),

@@ -61,6 +61,11 @@ export const errorCatalogue = {
     title: 'There is no such signing secret',
     hint: 'List them with GET /api/v1/signing-secrets. One that has retired is forgotten.',
   },
+  worker_not_found: {
+    status: 404,
+    title: 'There is no such worker',
+    hint: 'Leave worker_id out of the first call to POST /api/v1/leases and send what it answers from then on.',
+  },
   request_timeout: {
     status: 408,
     title: 'The request did not arrive in time',
@@ -120,6 +125,11 @@ export const errorCatalogue = {
     status: 409,
     title: 'Too many secrets sign at once',
     hint: 'Retire an old one with DELETE /api/v1/signing-secrets/{id}, or wait until it retires.',
+  },
+  worker_gone: {
+    status: 410,
+    title: 'The worker was declared dead, or has left',
+    hint: 'Drop the runs that it held: they belong to others now. Begin anew: POST /api/v1/leases without worker_id. Send heartbeats more often than lease_seconds.',
   },
   body_too_large: {
     status: 413,

@@ -44,7 +44,7 @@ export interface Client extends AccountCalls, CalendarCalls, DeadLetterCalls, Si
 }
 
 export function createClient(options: ClientOptions): Client {
-  const transport = transportOf(options)
+  const transport = transportOf(options, 'createClient')
   const call = async <T>(what: Call) => (await send(transport, what)).value as T
   const list: Client['jobs']['list'] = (page = {}) =>
     call<JobList>({ method: 'GET', path: jobsPath, query: page })
@@ -89,10 +89,11 @@ function jobPath(id: string): string {
   return `${jobsPath}/${encodeURIComponent(id)}`
 }
 
-function transportOf(options: ClientOptions): TransportOptions {
+/** `caller`: who is at fault where the options are. */
+export function transportOf(options: ClientOptions, caller: string): TransportOptions {
   if (!URL.canParse(options.url) || !/^https?:$/.test(new URL(options.url).protocol)) {
     throw new TypeError(
-      `createClient: "${options.url}" is not a URL of a server. Give its address, e.g. http://localhost:8080.`,
+      `${caller}: "${options.url}" is not a URL of a server. Give its address, e.g. http://localhost:8080.`,
     )
   }
   return {

@@ -51,6 +51,7 @@ export {
   type TaskDefinition,
   type TaskLog,
 } from './task.js'
+export { createWorker, type HttpWorker, type StopOptions, type WorkerOptions } from './worker/worker.js'
 export {
   EffectsUnavailableError,
   EffectsUsageError,

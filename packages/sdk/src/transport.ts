@@ -17,6 +17,10 @@ export interface Call {
   path: string
   query?: Record<string, string | number | undefined>
   body?: unknown
+  /** In place of the client's, for a call that waits on purpose. */
+  timeoutMs?: number
+  /** Gives the call up. */
+  signal?: AbortSignal
 }
 
 export interface Answer {
@@ -70,13 +74,15 @@ async function sendOnce(options: TransportOptions, call: Call): Promise<unknown>
     redirect: 'manual' as const,
     ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
   }
+  const timeoutMs = call.timeoutMs ?? options.timeoutMs
   let response: Response
   let text: string
   try {
-    response = await options.fetch(url, { ...request, signal: AbortSignal.timeout(options.timeoutMs) })
+    const signals = [AbortSignal.timeout(timeoutMs), ...(call.signal === undefined ? [] : [call.signal])]
+    response = await options.fetch(url, { ...request, signal: AbortSignal.any(signals) })
     text = await response.text()
   } catch (error) {
-    throw new ConnectionError(call.method, url, whyLost(error, options.timeoutMs), error)
+    throw new ConnectionError(call.method, url, whyLost(error, timeoutMs), error)
   }
   return read(response, text, `${call.method} ${url}`)
 }

@@ -18,6 +18,7 @@ import type { Service } from './platform/service.js'
 import { composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
 import { composeHealth } from './roles/health.js'
+import { composeRemote, type RemoteRole } from './roles/remote.js'
 import { composeScheduler, type SchedulerRole } from './roles/scheduler.js'
 import { composeWorker, reachOf, type WorkerRole } from './roles/worker.js'
 import { describeReach } from './targets/address-guard.js'
@@ -167,32 +168,31 @@ function composeNode(
   })
 
   const worker = config.roles.includes('worker') ? composeWorker(context, tasks) : null
-  const scheduler = config.roles.includes('scheduler')
-    ? composeScheduler(context, {
-        runFired: () => worker?.runFired(),
-        runRescued: () => worker?.runsCameBack(),
-      })
-    : null
+  const remote = config.roles.includes('api') ? composeRemote(context) : null
+  const toWorkers = hintsTo([worker, remote])
+  const scheduler = config.roles.includes('scheduler') ? composeScheduler(context, toWorkers) : null
   membership.onLost(() => {
     scheduler?.lost()
     worker?.lost()
   })
   membership.onPeerGone(() => scheduler?.peerGone())
 
-  const hints = { jobChanged: () => scheduler?.jobChanged(), runFired: () => worker?.runFired() }
+  const hints = { jobChanged: () => scheduler?.jobChanged(), runFired: toWorkers.runFired }
   let leaving = false
-  const http = composeHttp(options, context, heartbeat, hints, () => leaving)
+  const http = composeHttp(options, context, { heartbeat, hints, remote, isLeaving: () => leaving })
   const start = async (undo: (() => Promise<void>)[]) => {
     await membership.join()
     undo.push(() => membership.leave())
     await scheduler?.prepare()
     undo.push(() => heartbeat.stop())
     heartbeat.start()
-    for (const service of [...(scheduler?.services ?? []), ...(worker?.services ?? [])]) service.start()
-    undo.push(() => drain(scheduler, worker, config.drainSeconds * 1000, log))
+    const services = [scheduler, worker, remote].flatMap((role) => role?.services ?? [])
+    for (const service of services) service.start()
+    undo.push(() => drain({ scheduler, worker, remote }, config.drainSeconds * 1000, log))
     if (http !== null) {
       undo.push(() => http.close())
       await http.listen()
+      undo.push(() => Promise.resolve(remote?.endPolls()))
     }
     undo.push(() => {
       leaving = true
@@ -200,6 +200,14 @@ function composeNode(
     })
   }
   return { http, start }
+}
+
+/** Whoever of this process hands out runs is told that there are some. */
+function hintsTo(roles: (WorkerRole | RemoteRole | null)[]): Pick<Hints, 'runFired' | 'runRescued'> {
+  return {
+    runFired: () => roles.forEach((role) => role?.runFired()),
+    runRescued: () => roles.forEach((role) => role?.runsCameBack()),
+  }
 }
 
 /** A step back holds up every tick until the clock is where it was; one forward is an outage to every job. */
@@ -221,11 +229,15 @@ function reportStep(
 function composeHttp(
   { config, log, listenAnyway = false }: StartOptions,
   context: Context,
-  heartbeat: Service,
-  hints: Pick<Hints, 'jobChanged' | 'runFired'>,
-  isLeaving: () => boolean,
+  parts: {
+    heartbeat: Service
+    hints: Pick<Hints, 'jobChanged' | 'runFired'>
+    remote: RemoteRole | null
+    isLeaving: () => boolean
+  },
 ): HttpServer | null {
-  const withApi = config.roles.includes('api')
+  const { heartbeat, hints, remote, isLeaving } = parts
+  const withApi = remote !== null
   if (!withApi && !listenAnyway) return null
   if (!loopbackOnly(config)) {
     log.warn(
@@ -244,7 +256,7 @@ function composeHttp(
     log,
     health: composeHealth(context, heartbeat, isLeaving),
     metrics: { contentType: registry.contentType, render: () => registry.metrics() },
-    api: withApi ? composeApi(context, hints) : null,
+    api: withApi ? composeApi(context, hints, remote.leases) : null,
     dashboardDir: withApi ? dashboardDir() : null,
   })
 }
@@ -259,14 +271,18 @@ function dashboardDir(): string {
  * the same.
  */
 async function drain(
-  scheduler: SchedulerRole | null,
-  worker: WorkerRole | null,
+  {
+    scheduler,
+    worker,
+    remote,
+  }: { scheduler: SchedulerRole | null; worker: WorkerRole | null; remote: RemoteRole | null },
   withinMs: number,
   log: Logger,
 ): Promise<void> {
-  const services = [...(scheduler?.services ?? []), ...(worker?.services ?? [])]
+  const services = [scheduler, worker, remote].flatMap((role) => role?.services ?? [])
   await unwind(
     [
+      () => Promise.resolve(remote?.close()),
       async () => worker?.close(),
       async () => void (await Promise.all(services.map((service) => service.stop()))),
       async () => worker?.drain(withinMs),

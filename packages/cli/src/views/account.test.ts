@@ -169,6 +169,7 @@ const view: ClusterView = {
     { partition: 0, owner: 'node_1', epoch: 3, expires_in_ms: 9_000 },
     { partition: 1, owner: null, epoch: 9, expires_in_ms: -500 },
   ],
+  workers: { alive: 0, data: [] },
   unowned: 1,
   lag_ms: 45_000,
   timers_due: 2,

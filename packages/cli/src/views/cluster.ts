@@ -7,10 +7,12 @@ import { visible } from '../output/visible.js'
 import { paintStatus, statusText } from './status.js'
 
 type Node = ClusterView['nodes'][number]
+type RemoteWorker = ClusterView['workers']['data'][number]
 type Partition = ClusterView['partitions'][number]
 
 export function clusterText(view: ClusterView, look: Look, allPartitions: boolean): string {
   const parts = [nodeTable(view.nodes, look), renderFacts(factsOf(view, look), look)]
+  if (view.workers.alive > 0) parts.push(workerTable(view.workers, look))
   if (view.brake !== null) parts.push(brakeText(view.brake, look))
   if (view.events.length > 0) parts.push(eventTable(view.events, look))
   if (allPartitions) parts.push(partitionTable(view.partitions, look))
@@ -39,6 +41,23 @@ function nodeTable(nodes: readonly Node[], look: Look): string {
     nodes,
     look,
   )
+}
+
+/** Workers over HTTP; of very many the latest. */
+function workerTable({ alive, data }: ClusterView['workers'], look: Look): string {
+  const table = renderTable<RemoteWorker>(
+    [
+      { title: 'WORKER', cell: ({ worker_id: id }) => visible(id) },
+      { title: 'NAME', cell: ({ name }) => visible(name), least: 8 },
+      { title: 'TASKS', cell: ({ tasks }) => visible(tasks.join(',')), least: 10 },
+      { title: 'RUNS', cell: ({ runs }) => String(runs) },
+      { title: 'BEAT', cell: (worker) => `${duration(worker.beat_age_ms)} ago` },
+      { title: `SINCE (${look.timeZone})`, cell: (worker) => when(worker.started_at, look), optional: true },
+    ],
+    data,
+    look,
+  )
+  return alive > data.length ? `${table}${alive - data.length} more workers over HTTP\n` : table
 }
 
 const symbols: Readonly<Record<Node['state'], string>> = { alive: '●', left: '○', dead: '✗' }

@@ -5,5 +5,5 @@ SELECT i.incarnation, i.host, i.pid, i.roles, i.tasks, i.code_version, i.started
        (SELECT count(*)::int FROM carillon.partitions p
         WHERE p.owner = i.incarnation AND p.expires_at > carillon.now_ms()) AS partitions
 FROM carillon.incarnations i
-WHERE i.state = 'alive'
+WHERE i.state = 'alive' AND i.tenant IS NULL
 ORDER BY i.started_at, i.incarnation

@@ -3,15 +3,21 @@ import type {
   BrakeInput,
   Calendar,
   CalendarInput,
+  CloseAnswer,
+  CloseInput,
   ClusterView,
   DeadLetterDetail,
   DeadLetterFilter,
   DeadLetterGroupList,
   DeadLetterList,
   Event,
+  HeartbeatAnswer,
+  HeartbeatInput,
   Job,
   JobInput,
   JobPatch,
+  LeaseAnswer,
+  LeaseInput,
   PauseInput,
   Redrive,
   RedriveFilter,
@@ -95,6 +101,14 @@ export interface AccountPort {
   clearBrake(): Promise<boolean>
 }
 
+/** Workers over HTTP. */
+export interface LeasesPort {
+  /** `signal` aborts when the caller hung up before it had the whole answer. */
+  lease(tenant: number, input: LeaseInput, signal: AbortSignal): Promise<LeaseAnswer>
+  heartbeat(tenant: number, input: HeartbeatInput): Promise<HeartbeatAnswer>
+  close(tenant: number, input: CloseInput): Promise<CloseAnswer>
+}
+
 export interface PageQuery {
   limit: number
   cursor: string | null
@@ -122,4 +136,5 @@ export interface ApiPorts {
   deadLetters: DeadLettersPort
   signingSecrets: SigningSecretsPort
   account: AccountPort
+  leases: LeasesPort
 }

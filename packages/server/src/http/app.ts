@@ -18,6 +18,7 @@ import { addHealthRoutes } from './routes/health.js'
 import { addJobChangeRoutes } from './routes/job-changes.js'
 import { addJobRoutes } from './routes/jobs.js'
 import { addRedriveRoutes } from './routes/redrives.js'
+import { addLeaseRoutes } from './routes/leases.js'
 import { addRunRoutes } from './routes/runs.js'
 import { addSigningSecretRoutes } from './routes/signing-secrets.js'
 import { addComponents } from './schemas.js'
@@ -138,6 +139,7 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
   addDeadLetterRoutes(app, ports.deadLetters)
   addRedriveRoutes(app, ports.deadLetters)
   addSigningSecretRoutes(app, ports.signingSecrets)
+  addLeaseRoutes(app, ports.leases)
   addAccountRoutes(app, ports.account)
   addClusterRoutes(app, ports.account)
   addBrakeRoutes(app, ports.account)

@@ -95,6 +95,15 @@ describe('the OpenAPI document', () => {
     const names = Object.keys(document.components.schemas)
     expect(names.sort()).toEqual(
       [
+        'AttemptReport',
+        'CloseAnswer',
+        'CloseInput',
+        'HeartbeatAnswer',
+        'HeartbeatInput',
+        'Lease',
+        'LeaseAnswer',
+        'LeaseInput',
+        'RunRef',
         'Blackout',
         'Brake',
         'BrakeInput',

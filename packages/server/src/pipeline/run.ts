@@ -40,6 +40,8 @@ export interface AttemptResult {
   reason: string | null
   error: string | null
   result: unknown
+  /** Nobody said how it ended, and the server ended it: recorded without an end, so that a word that comes later is stale. */
+  unheard?: boolean
 }
 
 /** What the database made of a result: `stale` when the lease had gone to another attempt meanwhile. */

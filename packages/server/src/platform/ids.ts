@@ -17,6 +17,7 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const digits = new Map([...alphabet].map((letter, value) => [letter, BigInt(value)]))
 
 const uuidPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
+const incarnationPattern = /^node_[0-9a-hjkmnp-tv-z]{11}$/
 const runPattern = /^run_[0-9a-hjkmnp-tv-z]{30}$/
 
 export function newUuid(): string {
@@ -99,6 +100,13 @@ export function newIncarnation(): number {
 
 export function incarnationName(incarnation: number): string {
   return `node_${toBase32(BigInt(incarnation), 11)}`
+}
+
+/** The number of a `node_…` name, or null when the text is no such name. */
+export function incarnationOf(name: string): number | null {
+  if (!incarnationPattern.test(name)) return null
+  const value = fromBase32(name.slice(5))
+  return value >= 1n && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : null
 }
 
 function toBase32(value: bigint, length: number): string {

@@ -44,6 +44,19 @@ export class Metrics implements LoopMetrics {
   readonly catchUpTicks = this.gauge('catch_up_ticks', 'Missed ticks that this scheduler has yet to catch up')
   readonly overloaded = this.gauge('overloaded', '1 while this scheduler does not keep up with its ticks')
   readonly inFlight = this.gauge('runs_in_flight', 'Runs that this worker holds')
+  readonly remoteWorkers = this.gauge(
+    'remote_workers',
+    'Workers over HTTP that are alive, in the whole fleet',
+  )
+  readonly remotePolls = this.gauge(
+    'remote_polls',
+    'Lease calls of workers over HTTP that wait here for work',
+  )
+  readonly remoteLooks = this.counter('remote_looks_total', 'Looks into the queue on behalf of all that wait')
+  readonly remoteHandedBack = this.counter(
+    'remote_runs_handed_back_total',
+    'Runs handed back because the worker over HTTP never got the answer that named them',
+  )
   readonly unserved = this.gauge('runs_unserved', 'Due runs whose task or command no live worker serves')
 
   constructor() {

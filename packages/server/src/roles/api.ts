@@ -1,4 +1,4 @@
-import type { ApiPorts } from '../http/api.js'
+import type { ApiPorts, LeasesPort } from '../http/api.js'
 import { Account } from '../pipeline/account/account.js'
 import { History } from '../pipeline/record/history.js'
 import { Calendars } from '../pipeline/register/calendars.js'
@@ -16,6 +16,7 @@ const verifyBudgetMs = 10_000
 export function composeApi(
   context: Context,
   hints: Pick<Hints, 'jobChanged'> & Partial<Pick<Hints, 'runFired'>>,
+  leases: LeasesPort,
 ): ApiPorts {
   const { config, database, databaseClock } = context
   const guard = addressGuardOf(config)
@@ -42,6 +43,7 @@ export function composeApi(
   })
   return {
     jobs: registry,
+    leases,
     calendars,
     signingSecrets: new Secrets(database),
     runs: {

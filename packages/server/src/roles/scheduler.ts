@@ -8,6 +8,7 @@ import { Rescue } from '../pipeline/recover/rescue.js'
 import { ResumeDue } from '../pipeline/register/resume-due.js'
 import type { Service } from '../platform/service.js'
 import { type Context, type Hints, loop } from './context.js'
+import { composeRemoteWatch } from './remote.js'
 import { composeFiring } from './firing.js'
 
 export interface SchedulerRole {
@@ -85,19 +86,13 @@ export function composeScheduler(
   const resuming = loop(context, 'resume', resumeMs, () => resume.runOnce())
   const redriving = loop(context, 'redrive', redriveMs, () => redrive.runOnce())
   const watching = loop(context, 'dead-letters', letterWatchMs, () => letterWatch.runOnce())
+  const remote = composeRemoteWatch(context, () => rescuing.wake())
   const settling = loop(context, 'events', eventsMs, () => events.runOnce())
 
   return {
     services: [
-      owning,
-      ...fire.services,
-      rescuing,
-      keeping,
-      reporting,
-      resuming,
-      settling,
-      redriving,
-      watching,
+      ...[owning, ...fire.services, rescuing, keeping, reporting, resuming, settling, redriving, watching],
+      ...remote.services,
     ],
     ownership,
     prepare: () => upkeep.makeDays(),
@@ -110,6 +105,7 @@ export function composeScheduler(
     lost: () => ownership.dropAll(),
     async handOver() {
       fire.stop()
+      remote.giveUp()
       await Promise.all([owning, ...fire.services].map((service) => service.stop()))
       await ownership.releaseAll()
     },

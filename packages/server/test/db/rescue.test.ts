@@ -9,9 +9,10 @@ import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
 
-const rescue = statement<{ incarnation: number; most: number; parked_until: number }, { rescued: number }>(
-  new URL('../../src/pipeline/recover/rescue.sql', import.meta.url),
-)
+const rescue = statement<
+  { incarnation: number; remote: boolean; most: number; parked_until: number },
+  { rescued: number }
+>(new URL('../../src/pipeline/recover/rescue.sql', import.meta.url))
 
 async function end(node: TestNode, state: 'dead' | 'left' = 'dead'): Promise<void> {
   await house().query('UPDATE carillon.incarnations SET state = $2, ended_at = $3 WHERE incarnation = $1', [
@@ -38,6 +39,7 @@ test("a live process's runs are never touched, however long it is silent", async
   await rescuer.rescue.runOnce()
   const [answer] = await rescuer.database.run(rescue, {
     incarnation: worker.membership.incarnation,
+    remote: false,
     most: 10,
     parked_until: parkedUntil,
   })

@@ -105,6 +105,7 @@ export function someVerification(given: Partial<Verification> = {}): Verificatio
 const someCluster: ClusterView = {
   now: '2026-11-02T12:00:00.000Z',
   nodes: [],
+  workers: { alive: 0, data: [] },
   partitions: [],
   unowned: 0,
   lag_ms: 0,

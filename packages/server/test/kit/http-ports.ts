@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import type { ApiPorts, HealthPort, JobsPort, MetricsPort, PageQuery, RunsPort } from '../../src/http/api.js'
 import type { HttpOptions } from '../../src/http/server.js'
 import { MemoryAccount } from './account-port.js'
+import { MemoryLeases } from './leases-port.js'
 import { MemoryCalendars } from './calendars-port.js'
 import { MemoryDeadLetters, runDetailOf } from './dead-letters-port.js'
 import { MemorySigningSecrets } from './signing-secrets-port.js'
@@ -14,6 +15,7 @@ export class MemoryPorts implements ApiPorts {
   readonly created: { tenant: number; input: JobInput }[] = []
   readonly pages: PageQuery[] = []
   readonly account = new MemoryAccount()
+  readonly leases = new MemoryLeases()
   readonly calendars = new MemoryCalendars()
   readonly deadLetters = new MemoryDeadLetters()
   readonly signingSecrets = new MemorySigningSecrets()

@@ -17,6 +17,7 @@ const emptied = [
 export class House {
   readonly nodes: TestNode[] = []
   private sessions: pg.Client[] = []
+  private closing: (() => Promise<void>)[] = []
 
   constructor(
     readonly database: TestDatabase,
@@ -43,6 +44,11 @@ export class House {
     const session = await this.database.session()
     this.sessions.push(session)
     return session
+  }
+
+  /** Done after the test, before what it made is gone. */
+  onEmpty(close: () => Promise<void>): void {
+    this.closing.push(close)
   }
 
   query<Row extends object = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> {
@@ -92,6 +98,7 @@ export class House {
   async empty(): Promise<void> {
     for (const session of this.sessions) await session.end()
     this.sessions = []
+    for (const close of this.closing.splice(0)) await close()
     for (const node of this.nodes) if (!node.gone) await node.leave()
     this.nodes.length = 0
     this.clock.forgetTimers()

@@ -1,5 +1,5 @@
 -- Every live process, and whether its session still holds its advisory lock: one look at pg_locks for all of them.
--- Plain read. After a restart of the server every lock is gone although nobody died, so its age is told too.
+-- Workers over HTTP are no peers. Plain read. After a restart of the server every lock is gone although nobody died, so its age is told too.
 SELECT i.incarnation, i.host, i.pid, i.roles, i.tasks, i.beat, i.beat_at, i.session_lock,
        EXISTS (
          SELECT FROM pg_locks l
@@ -10,5 +10,5 @@ SELECT i.incarnation, i.host, i.pid, i.roles, i.tasks, i.beat, i.beat_at, i.sess
        carillon.now_ms() AS now,
        (extract(epoch FROM statement_timestamp() - pg_postmaster_start_time()) * 1000)::bigint AS server_age_ms
 FROM carillon.incarnations i
-WHERE i.state = 'alive'
+WHERE i.state = 'alive' AND i.tenant IS NULL
 ORDER BY i.incarnation

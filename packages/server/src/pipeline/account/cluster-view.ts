@@ -46,6 +46,19 @@ interface LoadRow {
 const nodesStatement = statement<{ ended_within_ms: number }, NodeRow>(
   new URL('./cluster-nodes.sql', import.meta.url),
 )
+interface WorkerRow {
+  incarnation: number
+  name: string
+  tasks: string[]
+  started_at: number
+  beat_age_ms: number
+  runs: number
+  alive: number
+}
+
+const workersStatement = statement<{ tenant: number | null; most: number }, WorkerRow>(
+  new URL('./cluster-workers.sql', import.meta.url),
+)
 const partitionsStatement = statement<Record<string, never>, PartitionRow>(
   new URL('./cluster-partitions.sql', import.meta.url),
 )
@@ -55,11 +68,13 @@ const loadStatement = statement<{ parked_until: number }, LoadRow>(
 
 const endedWithinMs = 600_000
 const mostEvents = 100
+const mostWorkers = 100
 
 /** The fleet at one moment, as the tables say. */
 export function viewCluster(database: Database, tenant: number | null): Promise<ClusterView> {
   return database.snapshot(async (runner) => {
     const nodes = await runner.run(nodesStatement, { ended_within_ms: endedWithinMs })
+    const workers = await runner.run(workersStatement, { tenant, most: mostWorkers })
     const partitions = await runner.run(partitionsStatement, {})
     const [load] = await runner.run(loadStatement, { parked_until: parkedUntil })
     if (load === undefined) throw new Error('Postgres answered the question about the queue with no row.')
@@ -72,6 +87,14 @@ export function viewCluster(database: Database, tenant: number | null): Promise<
         started_at: iso(started_at),
         ended_at: isoOrNull(ended_at),
       })),
+      workers: {
+        alive: workers[0]?.alive ?? 0,
+        data: workers.map(({ incarnation, started_at, alive: _all, ...worker }) => ({
+          worker_id: incarnationName(incarnation),
+          ...worker,
+          started_at: iso(started_at),
+        })),
+      },
       partitions: partitions.map(({ partition, epoch, owner, expires_in_ms }) => ({
         partition,
         owner: owner === null ? null : incarnationName(owner),

@@ -15,6 +15,7 @@ SELECT q.attempt, q.max_attempts, q.round, nullif(q.available_at, :parked_until)
          WHEN r.kind = 'task' AND NOT EXISTS (
            SELECT FROM carillon.incarnations i
            WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND r.name = ANY (i.tasks)
+             AND (i.tenant IS NULL OR i.tenant = r.tenant)
          ) THEN 'no_worker_for_task'
          WHEN r.kind = 'command' AND NOT EXISTS (
            SELECT FROM carillon.incarnations i

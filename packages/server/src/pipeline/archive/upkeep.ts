@@ -22,6 +22,10 @@ const forgetEffectsStatement = statement<{ retention_ms: number; most: number },
   new URL('./forget-effects.sql', import.meta.url),
 )
 
+const forgetWorkersStatement = statement<{ retention_ms: number; most: number }, { incarnation: number }>(
+  new URL('./forget-workers.sql', import.meta.url),
+)
+
 export interface UpkeepOptions {
   database: Database
   log: Logger
@@ -32,6 +36,8 @@ export interface UpkeepOptions {
 
 const mostPerStatement = 1_000
 const dayMs = 86_400_000
+/** So long after its end a worker over HTTP is still told that it is gone. */
+const workerRetentionMs = 3_600_000
 
 /** Keeps the house in bounds: ledger days made ahead and dropped after their time, ended one-offs collected. */
 export class Upkeep {
@@ -67,7 +73,12 @@ export class Upkeep {
       retention_ms: ledgerRetentionDays * dayMs,
       most: mostPerStatement,
     })
-    return [collected.length, gone?.forgotten, effects.length].includes(mostPerStatement)
+    const workers = await database.run(forgetWorkersStatement, {
+      retention_ms: workerRetentionMs,
+      most: mostPerStatement,
+    })
+    const counts = [collected.length, gone?.forgotten, effects.length, workers.length]
+    return counts.some((count) => count === mostPerStatement)
   }
 
   /** Somebody holds the ledger in a long read: the next pass finds it free. Waiting would hold up every close. */

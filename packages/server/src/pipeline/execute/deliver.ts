@@ -1,7 +1,7 @@
 import type { Target as TargetDefinition } from '@carillon/contract'
 import { runIdOf } from '../../platform/ids.js'
 import type { Attempt, AttemptEffects, Outcome, Target } from '../../targets/target.js'
-import { renderTemplate } from '../../time/template.js'
+import { idempotencyKeyOf } from '../idempotency-key.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
 import { type Closed, closedByHandler, type Delivered } from './worker.js'
 
@@ -17,7 +17,7 @@ export async function deliver(
   signal: AbortSignal,
   effects?: (idempotencyKey: string) => AttemptEffects,
 ): Promise<Delivered | Closed> {
-  const idempotencyKey = keyOf(run, jobId, definition)
+  const idempotencyKey = idempotencyKeyOf(run, { jobId, definition })
   const attempt: Attempt = {
     tenant: run.tenant,
     jobId,
@@ -35,16 +35,6 @@ export async function deliver(
   const { target } = definition
   const kind: Target<TargetDefinition> = targets[target.type]
   return delivered(await kind.deliver(target, attempt, signal), signal)
-}
-
-/** A run beside the schedule has a key of its own: it must not pass for the tick of the same day, week or hour. */
-function keyOf(run: LeasedRun, jobId: string, definition: RunDefinition['definition']): string {
-  const key = renderTemplate(definition.idempotency_key_template, {
-    jobId,
-    scheduledAt: run.due,
-    timezone: definition.timezone,
-  })
-  return run.origin === 0 ? key : `${key}:${run.origin}.${run.seq}`
 }
 
 function delivered(outcome: Outcome, signal: AbortSignal): Delivered | Closed {

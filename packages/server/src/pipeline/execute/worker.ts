@@ -4,7 +4,7 @@ import { type Clock, pause } from '../../platform/clock.js'
 import type { RunIdentity } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
 import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
-import { DefinitionCache } from './definition-cache.js'
+import { DefinitionCache } from '../definition-cache.js'
 import { StartLine } from './start-line.js'
 import {
   cancelledBeforeStart,

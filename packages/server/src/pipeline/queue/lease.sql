@@ -23,6 +23,8 @@
 -- slots    Tenants with a cap, locked. After a wait Postgres reads the row again, so that `taken` counts every lease
 --          before this one; counting the queue would count those of the snapshot.
 -- chosen   What fits under the caps.
+-- A worker over HTTP (`tenant` set) leases tasks of its tenant only, and gets a deadline with each: the timeout of the job,
+-- which nobody else would keep.
 -- The unique index has the last word: a race with a fire or a trigger fails the statement, to be repeated.
 -- The looks for places are subqueries with LIMIT or an aggregate, which is one probe per row; NOT EXISTS inside OR would
 -- be hashed over the whole queue.
@@ -31,6 +33,7 @@
 -- Lock order: incarnations, queue, tenant_slots.
 -- @plan each-time
 -- @param holder bigint
+-- @param tenant int
 -- @param tasks text[]
 -- @param commands boolean
 -- @param ahead_ms bigint
@@ -63,7 +66,10 @@ lane AS MATERIALIZED (
   LEFT JOIN unnest(:routes, :ready_froms, :waiting_froms) AS known (route, ready_from, waiting_from)
     ON known.route = r.route
   LEFT JOIN unnest(:tenants, :accounts) AS account (tenant, spent) ON account.tenant = r.tenant
-  WHERE r.kind = 'http' OR (r.kind = 'task' AND r.name = ANY (:tasks)) OR (r.kind = 'command' AND :commands)
+  WHERE CASE
+          WHEN :tenant IS NOT NULL THEN r.tenant = :tenant AND r.kind = 'task' AND r.name = ANY (:tasks)
+          ELSE r.kind = 'http' OR (r.kind = 'task' AND r.name = ANY (:tasks)) OR (r.kind = 'command' AND :commands)
+        END
 ),
 freed AS MATERIALIZED (
   SELECT *
@@ -199,7 +205,12 @@ leased AS (
   SET holder = :holder,
       token = clock.timeline_base + nextval('carillon.tokens'),
       leased_at = clock.now,
-      slot = coalesce(chosen.place, q.slot)
+      slot = coalesce(chosen.place, q.slot),
+      deadline = CASE WHEN :tenant IS NOT NULL THEN clock.now + 1000 * coalesce((
+        SELECT (CASE WHEN j.version = q.version THEN j.definition ELSE old.definition END ->> 'timeout_seconds')::bigint
+        FROM carillon.jobs j
+        LEFT JOIN carillon.job_versions old ON old.job = j.job AND old.version = q.version
+        WHERE j.job = q.job), 0) END
   FROM chosen CROSS JOIN clock
   WHERE q.due = chosen.due AND q.job = chosen.job AND q.origin = chosen.origin AND q.seq = chosen.seq
     AND q.partition = chosen.partition

@@ -33,6 +33,7 @@ type LeaseRow = { now: number; lanes: LaneSeen[] | null } & (LeasedRow | { token
 
 interface LeaseParams {
   holder: number
+  tenant: number | null
   tasks: string[]
   commands: boolean
   ahead_ms: number
@@ -87,6 +88,13 @@ export interface LeasingOptions {
   aheadMs: number
 }
 
+/** A worker over HTTP: whose tasks it serves, and from where on each of their lanes has runs. */
+export interface RemoteScope {
+  tenant: number
+  tasks: readonly string[]
+  look: Look
+}
+
 /** What a worker does with the queue: take runs, give them back, ask which were revoked, read their definitions. */
 export class Leasing {
   private readonly watermarks: Watermarks
@@ -106,20 +114,22 @@ export class Leasing {
     this.watermarks.freed(job)
   }
 
-  async lease(holder: number, most: number): Promise<LeasedRun[]> {
+  /** `remote`: on behalf of a worker over HTTP, instead of for this process. */
+  async lease(holder: number, most: number, remote?: RemoteScope): Promise<LeasedRun[]> {
     const { clock, database, databaseClock } = this.options
-    const look = this.watermarks.next(holder)
+    const look = remote?.look ?? this.watermarks.next(holder)
     const sentAt = clock.monotonic()
     const sample = databaseClock.begin()
     const rows: LeaseRow[] = await database
-      .run(leaseStatement, this.params(holder, most, look))
+      .run(leaseStatement, this.params(holder, most, look, remote))
       .catch((error: unknown) => {
         this.watermarks.lookFully()
         if (lostRaceForPlace(error)) return []
         throw error
       })
     const seen = rows.find(({ lanes }) => lanes !== null)
-    if (seen !== undefined) this.watermarks.found(look, seen.lanes ?? [], seen.now, sentAt)
+    if (seen !== undefined && remote === undefined)
+      this.watermarks.found(look, seen.lanes ?? [], seen.now, sentAt)
     const leased = rows.filter(isLeased)
     const [first] = leased
     if (first !== undefined) sample(first.now)
@@ -150,11 +160,12 @@ export class Leasing {
     return new Set(rows.map(({ token }) => token))
   }
 
-  private params(holder: number, most: number, look: Look): LeaseParams {
+  private params(holder: number, most: number, look: Look, remote?: RemoteScope): LeaseParams {
     const { tasks, commands = false, aheadMs } = this.options
     return {
       holder,
-      tasks: [...tasks],
+      tenant: remote?.tenant ?? null,
+      tasks: [...(remote?.tasks ?? tasks)],
       commands,
       ahead_ms: aheadMs,
       step_ms: priorityStepMs,

@@ -20,6 +20,7 @@ WHERE r.kind IN ('task', 'command') AND waiting.runs > 0
     SELECT FROM carillon.incarnations i
     WHERE i.state = 'alive' AND 'worker' = ANY (i.roles)
       AND CASE r.kind WHEN 'task' THEN r.name = ANY (i.tasks) ELSE i.commands END
+      AND (i.tenant IS NULL OR i.tenant = r.tenant)
   )
 GROUP BY r.kind, r.name
 ORDER BY since

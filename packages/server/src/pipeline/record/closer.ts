@@ -17,7 +17,7 @@ interface ResultParams {
   partitions: number[]
   tokens: number[]
   started_ats: (number | null)[]
-  finished_ats: number[]
+  finished_ats: (number | null)[]
   errors: (string | null)[]
   results: (string | null)[]
 }
@@ -150,8 +150,11 @@ export class Closer {
     const closed = await database.run(closeStatement, closeParams(batch))
     const answers = new Map(closed.map(({ token, answer }) => [token, answer]))
     const unheld = batch.filter(({ result }) => !answers.has(result.run.token))
-    if (unheld.length === 0) return answers
-    for (const { token, answer } of await database.run(noteStaleStatement, staleParams(unheld))) {
+    // Somebody else was faster: there is no result to be kept.
+    for (const { result } of unheld) if (result.unheard) answers.set(result.run.token, 'already')
+    const late = unheld.filter(({ result }) => !result.unheard)
+    if (late.length === 0) return answers
+    for (const { token, answer } of await database.run(noteStaleStatement, staleParams(late))) {
       answers.set(token, answer)
     }
     return answers
@@ -199,7 +202,7 @@ function resultParams(batch: Judged[]): ResultParams {
     partitions: runs.map((run) => run.partition),
     tokens: runs.map((run) => run.token),
     started_ats: batch.map(({ result }) => result.startedAt),
-    finished_ats: batch.map(({ result }) => result.finishedAt),
+    finished_ats: batch.map(({ result }) => (result.unheard ? null : result.finishedAt)),
     errors: batch.map(({ result }) => result.error),
     results: batch.map(({ result }) => (result.result === undefined ? null : JSON.stringify(result.result))),
   }

@@ -25,6 +25,7 @@ live AS MATERIALIZED (
            WHEN r.kind = 'task' AND NOT EXISTS (
              SELECT FROM carillon.incarnations i
              WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND r.name = ANY (i.tasks)
+               AND (i.tenant IS NULL OR i.tenant = r.tenant)
            ) THEN 'no_worker_for_task'
            WHEN r.kind = 'command' AND NOT EXISTS (
              SELECT FROM carillon.incarnations i

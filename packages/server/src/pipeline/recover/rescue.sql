@@ -7,9 +7,10 @@
 -- is paused, the run is parked until it is resumed; the job is read FOR SHARE after its run is locked, for the reason that
 -- close.sql gives. A run that was asked to cancel ends here in any case: its holder, who would have ended it, is gone.
 -- Lock order: queue by key, SKIP LOCKED (a close in progress may still win), jobs by key, tenant_slots. Scans the queue once per death.
--- A tenant with a cap gets its places back.
+-- A tenant with a cap gets its places back. Of a worker over HTTP every run has a deadline: index queue_remote.
 -- @plan each-time
 -- @param incarnation bigint
+-- @param remote boolean
 -- @param most int
 -- @param parked_until bigint
 WITH clock AS MATERIALIZED (
@@ -23,7 +24,7 @@ orphan AS MATERIALIZED (
            LEFT JOIN carillon.job_versions old ON old.job = j.job AND old.version = q.version
            WHERE j.job = q.job))) AS final
   FROM carillon.queue q CROSS JOIN clock
-  WHERE q.holder = :incarnation
+  WHERE q.holder = :incarnation AND (NOT :remote OR q.deadline IS NOT NULL)
     AND EXISTS (SELECT FROM carillon.incarnations i WHERE i.incarnation = :incarnation AND i.state <> 'alive')
   ORDER BY q.due, q.job, q.origin, q.seq
   LIMIT :most

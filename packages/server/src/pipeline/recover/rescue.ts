@@ -5,14 +5,14 @@ import { incarnationName } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
 import { parkedUntil } from '../parked.js'
 
-const orphaningStatement = statement<Record<string, never>, { incarnation: number }>(
+const orphaningStatement = statement<Record<string, never>, { incarnation: number; remote: boolean }>(
   new URL('./orphaning.sql', import.meta.url),
 )
 const rescueStatement = statement<
-  { incarnation: number; most: number; parked_until: number },
+  { incarnation: number; remote: boolean; most: number; parked_until: number },
   { rescued: number }
 >(new URL('./rescue.sql', import.meta.url))
-const rescuedStatement = statement<{ incarnation: number }, { incarnation: number }>(
+const rescuedStatement = statement<{ incarnation: number; remote: boolean }, { incarnation: number }>(
   new URL('./rescued.sql', import.meta.url),
 )
 
@@ -32,18 +32,19 @@ export class Rescue {
 
   async runOnce(): Promise<undefined> {
     const { database } = this.options
-    for (const { incarnation } of await database.run(orphaningStatement, {})) {
-      await this.rescue(incarnation)
-      await database.run(rescuedStatement, { incarnation })
+    for (const dead of await database.run(orphaningStatement, {})) {
+      await this.rescue(dead)
+      await database.run(rescuedStatement, dead)
     }
   }
 
-  private async rescue(incarnation: number): Promise<void> {
+  private async rescue({ incarnation, remote }: { incarnation: number; remote: boolean }): Promise<void> {
     const { database, log, metrics, onRescued } = this.options
     let total = 0
     for (;;) {
       const [row] = await database.run(rescueStatement, {
         incarnation,
+        remote,
         most: mostPerStatement,
         parked_until: parkedUntil,
       })

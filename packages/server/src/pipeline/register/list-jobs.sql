@@ -15,6 +15,7 @@ SELECT j.job, j.id AS uuid, j.state, j.version, j.definition, j.created_at, j.up
          SELECT FROM carillon.incarnations i
          WHERE i.state = 'alive' AND 'worker' = ANY (i.roles)
            AND CASE r.kind WHEN 'task' THEN r.name = ANY (i.tasks) WHEN 'command' THEN i.commands ELSE true END
+           AND (i.tenant IS NULL OR (i.tenant = r.tenant AND r.kind = 'task'))
        ) AS served
 FROM carillon.jobs j
 JOIN carillon.routes r ON r.route = j.route

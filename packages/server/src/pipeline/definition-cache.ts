@@ -1,4 +1,4 @@
-import type { LeasedRun, RunDefinition } from '../run.js'
+import type { LeasedRun, RunDefinition } from './run.js'
 
 const mostCached = 10_000
 

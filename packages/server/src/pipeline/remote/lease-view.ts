@@ -1,0 +1,24 @@
+import type { Lease } from '@carillon/contract'
+import { runIdOf } from '../../platform/ids.js'
+import { idempotencyKeyOf } from '../idempotency-key.js'
+import type { LeasedRun, RunDefinition } from '../run.js'
+
+/** A leased run as a worker over HTTP reads it. */
+export function leaseView(run: LeasedRun, definition: RunDefinition, leasedAt: number): Lease {
+  const { name, target, payload, timeout_seconds: timeout } = definition.definition
+  return {
+    run_id: runIdOf(run),
+    job_id: definition.jobId,
+    job_name: name,
+    task: target.type === 'task' ? target.task : '',
+    payload: ('payload' in run ? run.payload : payload) ?? null,
+    scheduled_at: new Date(run.due).toISOString(),
+    attempt: run.attempt,
+    max_attempts: run.maxAttempts,
+    fencing_token: run.token,
+    idempotency_key: idempotencyKeyOf(run, definition),
+    catch_up: run.catchUp,
+    timeout_seconds: timeout,
+    timeout_at: new Date(leasedAt + timeout * 1000).toISOString(),
+  }
+}
