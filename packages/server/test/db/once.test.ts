@@ -72,13 +72,14 @@ describe('ctx.once', () => {
 
   test('takes two calls with one key for one effect, and two keys for two', async () => {
     const { done, doIt } = effect()
-    const { node, runAll } = await taskNode((_input, ctx) =>
-      Promise.all([
-        ctx.once('a', () => doIt('a')),
-        ctx.once('a', () => doIt('a')),
-        ctx.once('b', () => doIt('b')),
-      ]),
-    )
+    const { node, runAll } = await taskNode((_input, ctx) => {
+      const slowly = async () => {
+        doIt('a')
+        // Long enough for a second call to find nothing remembered.
+        for (let trip = 0; trip < 50; trip++) await house().query('SELECT')
+      }
+      return Promise.all([ctx.once('a', slowly), ctx.once('a', slowly), ctx.once('b', () => doIt('b'))])
+    })
     await putRuns(house(), await node.register())
     await runAll()
     expect(done.sort()).toEqual(['a', 'b'])

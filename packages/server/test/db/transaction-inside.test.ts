@@ -221,7 +221,7 @@ describe('connections', () => {
     const inside = step()
     let most = 0
     let now = 0
-    const { node } = await taskNode(
+    const { node, guests } = await taskNode(
       (_input, ctx) =>
         ctx.transaction(async (sql) => {
           now += 1
@@ -236,6 +236,8 @@ describe('connections', () => {
     await node.worker.leaseOnce()
     await until('two are inside', () => Promise.resolve(now === 2))
     await node.beat()
+    // In our line, which has no deadline of its own, and not in that of the driver.
+    expect((guests as unknown as { pool: { waitingCount: number } }).pool.waitingCount).toBe(0)
     expect(node.database.waiting()).toBe(0)
     inside.open()
     await house().finished(node)
