@@ -371,6 +371,7 @@ CREATE TABLE carillon.redrives (
   before_ms bigint NOT NULL,
   per_second double precision NOT NULL,
   canary integer NOT NULL,
+  current_version boolean NOT NULL,
   total integer NOT NULL,
   moved integer NOT NULL DEFAULT 0,
   canaries jsonb NOT NULL DEFAULT '[]'::jsonb,

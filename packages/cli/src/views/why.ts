@@ -76,7 +76,7 @@ function attemptTable({ attempts }: Why, look: Look): string {
     [
       {
         title: 'ATTEMPT',
-        cell: (one) => (one.round === 0 ? String(one.attempt) : `${one.attempt} (round ${one.round})`),
+        cell: (one) => (one.round === 1 ? String(one.attempt) : `${one.attempt} (round ${one.round})`),
       },
       {
         title: 'OUTCOME',

@@ -60,7 +60,7 @@ export class RunDetails {
     if (row === undefined) return null
     return {
       ...runView(row, identity.job, jobIdOf(row.uuid)),
-      round: row.round,
+      round: row.round + 1,
       attempts: await readAttempts(runner, tenant, identity),
     }
   }
@@ -74,7 +74,7 @@ async function readAttempts(
   const rows = await runner.run(attemptsStatement, { tenant, due, job, origin, seq })
   return rows.map((row) => ({
     attempt: row.attempt,
-    round: row.round,
+    round: row.round + 1,
     outcome: row.outcome,
     final: row.final,
     reason: row.reason,

@@ -13,8 +13,8 @@ WITH live AS MATERIALIZED (
          CASE WHEN q.holder IS NOT NULL AND q.available_at <= carillon.now_ms() THEN 'running' ELSE 'pending' END AS status,
          q.attempt, q.max_attempts, q.last_error AS error,
          CASE
-           WHEN q.holder IS NOT NULL AND q.available_at <= carillon.now_ms() THEN NULL
            WHEN q.cancel_requested THEN 'cancel_requested'
+           WHEN q.holder IS NOT NULL AND q.available_at <= carillon.now_ms() THEN NULL
            WHEN q.available_at >= :parked_until THEN 'job_paused'
            WHEN q.attempt > 1 AND q.available_at > carillon.now_ms() THEN 'waiting_for_retry'
            WHEN q.available_at > carillon.now_ms() THEN 'staged'
