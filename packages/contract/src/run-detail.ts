@@ -23,6 +23,7 @@ export const RunAttempt = Type.Object(
     leased_at: maybeInstant('When a worker took it'),
     started_at: maybeInstant('When it started'),
     finished_at: maybeInstant('When it finished'),
+    duration_ms: maybe(Type.Integer({ description: 'How long it took' })),
     recorded_at: Type.String({ format: 'date-time', description: 'When the database recorded it' }),
   },
   { $id: 'RunAttempt' },

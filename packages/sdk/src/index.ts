@@ -25,6 +25,7 @@ export type {
   Run,
   RunAttempt,
   RunDetail,
+  RunStatus,
   Target,
   TaskTarget,
   Verification,
@@ -34,7 +35,7 @@ export type {
 export type { AccountCalls, VerifyOptions } from './account.js'
 export type { CalendarCalls } from './calendars.js'
 export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
-export { type Client, type ClientOptions, createClient } from './client.js'
+export { type Client, type ClientOptions, createClient, type RunQuery } from './client.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'
 export {

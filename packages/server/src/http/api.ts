@@ -19,6 +19,7 @@ import type {
   RedriveList,
   Run,
   RunDetail,
+  RunStatus,
   Verification,
   Why,
 } from '@carillon/contract'
@@ -42,11 +43,18 @@ export interface CalendarsPort {
   delete(tenant: number, name: string): Promise<void>
 }
 
+/** To which runs of a job a list is narrowed. Ticks from the one instant on, and before the other. */
+export interface RunFilter {
+  status?: RunStatus
+  after?: string
+  before?: string
+}
+
 export interface RunsPort {
   listByJob(
     tenant: number,
     jobId: string,
-    query: PageQuery,
+    query: PageQuery & RunFilter,
   ): Promise<{ runs: Run[]; next_cursor: string | null }>
   get(tenant: number, runId: string): Promise<RunDetail>
   cancel(tenant: number, runId: string): Promise<RunDetail>

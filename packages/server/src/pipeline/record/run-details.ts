@@ -3,7 +3,7 @@ import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { incarnationName, jobIdOf, type RunIdentity, runIdentityOf } from '../../platform/ids.js'
 import { parkedUntil } from '../parked.js'
-import { type RunRow, runView } from './history.js'
+import { type RunRow, runView, took } from './history.js'
 
 interface AttemptRow {
   attempt: number
@@ -87,6 +87,7 @@ async function readAttempts(
     leased_at: isoOrNull(row.leased_at),
     started_at: isoOrNull(row.started_at),
     finished_at: isoOrNull(row.finished_at),
+    duration_ms: took(row.started_at, row.finished_at),
     recorded_at: new Date(row.recorded_at).toISOString(),
   }))
 }
