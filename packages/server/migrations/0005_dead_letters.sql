@@ -51,7 +51,6 @@ CREATE TABLE carillon.redrives (
   before_ms    bigint NOT NULL,                  -- and before this
   per_second   double precision NOT NULL CHECK (per_second > 0),
   canary       int NOT NULL CHECK (canary >= 0),
-  current_version boolean NOT NULL,              -- as the jobs are when their turn comes, not as the version that died
   total        int NOT NULL,                     -- how many there were when it was asked for
   moved        int NOT NULL DEFAULT 0,
   canaries     jsonb NOT NULL DEFAULT '[]',      -- which runs went first
