@@ -278,6 +278,25 @@ describe('cancelling', () => {
     ])
   })
 
+  test('that waits for a lease finds the run held, and not as it was before', async () => {
+    const node = await house().node()
+    const job = await node.register()
+    await putRuns(house(), job)
+    const runId = await onlyRun(house(), job)
+    const leasing = await house().session()
+    await leasing.query('BEGIN')
+    await leasing.query('UPDATE carillon.queue SET holder = $1, token = 1, leased_at = 1', [
+      node.membership.incarnation,
+    ])
+    const asked = cancel(node, runId)
+    await house().lockWaits(1)
+    await leasing.query('COMMIT')
+    expect(await asked).toMatchObject({ reason: 'cancel_requested' })
+    expect(await queueOf(house(), job)).toMatchObject([
+      { cancel_requested: true, holder: node.membership.incarnation, token: 1 },
+    ])
+  })
+
   test('twice is the same as once', async () => {
     const node = await house().node()
     const job = await node.register()
