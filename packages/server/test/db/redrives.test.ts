@@ -121,6 +121,16 @@ describe('a re-drive of many', () => {
     expect(await placesOf(house(), job)).toMatchObject({ queued: 1, dead: 2 })
   })
 
+  test('takes what was dead when it was asked for, however much its pace allows', async () => {
+    const node = await house().node()
+    const job = await deadJob(node, 2)
+    const { redrive } = await start(node, { per_second: 1_000 })
+    await die(house(), node, job)
+    await pass(node, 1_000)
+    expect(await show(node, redrive)).toMatchObject({ state: 'done', moved: 2 })
+    expect(await placesOf(house(), job)).toMatchObject({ queued: 2, dead: 1 })
+  })
+
   test('leaves out deleted jobs and other tenants, and is not held up by them', async () => {
     const node = await house().node()
     const tenant = await Tenant.make(house())
