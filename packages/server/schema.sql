@@ -219,6 +219,7 @@ CREATE TABLE carillon.incarnations (
   ended_at bigint,
   rescued_at bigint,
   report jsonb NOT NULL DEFAULT '{}'::jsonb,
+  commands boolean NOT NULL DEFAULT false,
   CONSTRAINT incarnations_pkey PRIMARY KEY (incarnation),
   CONSTRAINT incarnations_incarnation_state_key UNIQUE (incarnation, state),
   CONSTRAINT incarnations_check CHECK (((state = 'alive'::text) = (ended_at IS NULL))),
@@ -347,7 +348,7 @@ CREATE TABLE carillon.queue (
   partition smallint NOT NULL,
   payload jsonb,
   stop_requested boolean NOT NULL DEFAULT false,
-  CONSTRAINT queue_pkey PRIMARY KEY (due, job, origin, seq, partition),
+  CONSTRAINT queue_pkey PRIMARY KEY (job, due, origin, seq, partition),
   CONSTRAINT queue_attempt_check CHECK ((attempt >= 1)),
   CONSTRAINT queue_check CHECK (((origin <> 0) OR (seq = 0))),
   CONSTRAINT queue_check1 CHECK (((holder IS NULL) = (token IS NULL))),
@@ -438,7 +439,8 @@ CREATE TABLE carillon.signing_secrets (
   secret bytea NOT NULL,
   created_at bigint NOT NULL DEFAULT carillon.now_ms(),
   retires_at bigint,
-  CONSTRAINT signing_secrets_pkey PRIMARY KEY (tenant, secret),
+  id uuid NOT NULL,
+  CONSTRAINT signing_secrets_pkey PRIMARY KEY (tenant, id),
   CONSTRAINT signing_secrets_secret_check CHECK (((octet_length(secret) >= 24) AND (octet_length(secret) <= 64)))
 );
 
@@ -511,7 +513,7 @@ CREATE INDEX queue_cancel ON carillon.queue USING btree (holder) WHERE cancel_re
 
 CREATE INDEX queue_ready ON carillon.queue USING btree (route, available_at) WHERE ((holder IS NULL) AND ((places IS NULL) OR (slot >= 0)));
 
-CREATE UNIQUE INDEX queue_slot ON carillon.queue USING btree (job, slot);
+CREATE UNIQUE INDEX queue_slot ON carillon.queue USING btree (job, slot) WHERE (slot IS NOT NULL);
 
 CREATE INDEX queue_waiting ON carillon.queue USING btree (route, available_at) WHERE ((holder IS NULL) AND (places IS NOT NULL) AND (COALESCE((slot)::integer, '-1'::integer) < 0));
 
@@ -522,6 +524,10 @@ CREATE INDEX redrives_going ON carillon.redrives USING btree (redrive) WHERE (en
 CREATE INDEX replays_of_job ON carillon.replays USING btree (job) WHERE (state = ANY (ARRAY['running'::text, 'paused'::text]));
 
 CREATE INDEX replays_running ON carillon.replays USING btree (partition, cursor_ms) WHERE (state = 'running'::text);
+
+CREATE UNIQUE INDEX signing_secrets_current ON carillon.signing_secrets USING btree (tenant) WHERE (retires_at IS NULL);
+
+CREATE INDEX signing_secrets_retiring ON carillon.signing_secrets USING btree (retires_at) WHERE (retires_at IS NOT NULL);
 
 CREATE INDEX timers_start ON carillon.timers USING btree (partition, start_at) WHERE (start_at IS NOT NULL);
 

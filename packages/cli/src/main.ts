@@ -11,6 +11,7 @@ import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
 import { nextCommand } from './commands/next.js'
 import { runsCommand } from './commands/runs.js'
+import { secretsCommand } from './commands/secrets.js'
 import { upCommand } from './commands/up.js'
 import { verifyCommand } from './commands/verify.js'
 import { whyCommand } from './commands/why.js'
@@ -29,6 +30,7 @@ const program = new Command('carillon')
   .addCommand(runsCommand())
   .addCommand(deadLettersCommand())
   .addCommand(calendarsCommand())
+  .addCommand(secretsCommand())
   .addCommand(nextCommand())
   .addCommand(whyCommand())
   .addCommand(verifyCommand())

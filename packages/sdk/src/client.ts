@@ -2,6 +2,7 @@ import type { Job, JobInput, JobList, JobPatch, PauseInput, Run, RunStatus, Why 
 import { type AccountCalls, accountCalls } from './account.js'
 import { type CalendarCalls, calendarCalls } from './calendars.js'
 import { type DeadLetterCalls, deadLetterCalls } from './dead-letters.js'
+import { type SigningSecretCalls, signingSecretCalls } from './signing-secrets.js'
 import { type Call, send, type TransportOptions } from './transport.js'
 
 export interface ClientOptions {
@@ -29,7 +30,7 @@ export interface RunQuery {
   before?: string
 }
 
-export interface Client extends AccountCalls, CalendarCalls, DeadLetterCalls {
+export interface Client extends AccountCalls, CalendarCalls, DeadLetterCalls, SigningSecretCalls {
   readonly jobs: {
     create(input: JobInput): Promise<Job>
     /** One page; pass its `next_cursor` for the next one. */
@@ -85,6 +86,7 @@ export function createClient(options: ClientOptions): Client {
     ...accountCalls(call),
     ...calendarCalls(call),
     ...deadLetterCalls(call),
+    ...signingSecretCalls(call),
   }
 }
 

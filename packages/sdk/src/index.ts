@@ -26,6 +26,10 @@ export type {
   RunAttempt,
   RunDetail,
   RunStatus,
+  RevealedSigningSecret,
+  RotateInput,
+  SigningSecret,
+  SigningSecretList,
   Target,
   TaskTarget,
   Verification,
@@ -37,6 +41,7 @@ export type { CalendarCalls } from './calendars.js'
 export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
 export { type Client, type ClientOptions, createClient, type RunQuery } from './client.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
+export type { SigningSecretCalls } from './signing-secrets.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'
 export {
   defineTask,

@@ -20,6 +20,9 @@ import type {
   Run,
   RunDetail,
   RunStatus,
+  RevealedSigningSecret,
+  RotateInput,
+  SigningSecret,
   Verification,
   Why,
 } from '@carillon/contract'
@@ -41,6 +44,14 @@ export interface CalendarsPort {
   get(tenant: number, name: string): Promise<Calendar>
   put(tenant: number, name: string, input: CalendarInput): Promise<Calendar>
   delete(tenant: number, name: string): Promise<void>
+}
+
+/** What webhooks are signed with. Only `current` and `rotate` answer a secret. */
+export interface SigningSecretsPort {
+  list(tenant: number): Promise<{ data: SigningSecret[] }>
+  current(tenant: number): Promise<RevealedSigningSecret>
+  rotate(tenant: number, input: RotateInput): Promise<RevealedSigningSecret>
+  retire(tenant: number, secretId: string): Promise<void>
 }
 
 /** To which runs of a job a list is narrowed. Ticks from the one instant on, and before the other. */
@@ -117,5 +128,6 @@ export interface ApiPorts {
   calendars: CalendarsPort
   runs: RunsPort
   deadLetters: DeadLettersPort
+  signingSecrets: SigningSecretsPort
   account: AccountPort
 }

@@ -44,7 +44,7 @@ export class Metrics implements LoopMetrics {
   readonly catchUpTicks = this.gauge('catch_up_ticks', 'Missed ticks that this scheduler has yet to catch up')
   readonly overloaded = this.gauge('overloaded', '1 while this scheduler does not keep up with its ticks')
   readonly inFlight = this.gauge('runs_in_flight', 'Runs that this worker holds')
-  readonly unserved = this.gauge('runs_unserved', 'Due runs whose task no live worker serves')
+  readonly unserved = this.gauge('runs_unserved', 'Due runs whose task or command no live worker serves')
 
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'carillon_' })

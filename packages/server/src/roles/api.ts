@@ -3,6 +3,7 @@ import { Account } from '../pipeline/account/account.js'
 import { History } from '../pipeline/record/history.js'
 import { Calendars } from '../pipeline/register/calendars.js'
 import { Registry } from '../pipeline/register/registry.js'
+import { Secrets } from '../pipeline/sign/secrets.js'
 import { checkTarget } from '../targets/check.js'
 import type { Context, Hints } from './context.js'
 import { composeInterventions } from './interventions.js'
@@ -42,6 +43,7 @@ export function composeApi(
   return {
     jobs: registry,
     calendars,
+    signingSecrets: new Secrets(database),
     runs: {
       async listByJob(tenant, jobId, query) {
         return history.ofJob(await registry.find(tenant, jobId), jobId, query)

@@ -5,6 +5,7 @@ import type { HttpOptions } from '../../src/http/server.js'
 import { MemoryAccount } from './account-port.js'
 import { MemoryCalendars } from './calendars-port.js'
 import { MemoryDeadLetters, runDetailOf } from './dead-letters-port.js'
+import { MemorySigningSecrets } from './signing-secrets-port.js'
 
 /** Jobs and runs in memory, behind the ports that the HTTP room is handed. */
 export class MemoryPorts implements ApiPorts {
@@ -15,6 +16,7 @@ export class MemoryPorts implements ApiPorts {
   readonly account = new MemoryAccount()
   readonly calendars = new MemoryCalendars()
   readonly deadLetters = new MemoryDeadLetters()
+  readonly signingSecrets = new MemorySigningSecrets()
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
 

@@ -4,7 +4,7 @@
 -- cursor pass over this one again. Earlier ticks are never staged after later ones, so that a plain look at them does.
 -- `asked` writes the lease as it was locked: after a wait for a lease the new row is first made from the one of the
 -- snapshot, which nobody held, and the table's checks see that one before the newer is read.
--- Lock: the row; waits for a lease, close or rescue in progress. Index: queue's primary key, queue_slot (job).
+-- Lock: the row; waits for a lease, close or rescue in progress. Index: queue's primary key.
 -- @plan each-time
 -- @param tenant int
 -- @param due bigint

@@ -1,7 +1,7 @@
 -- The runs of one job, latest tick first: those in flight from the queue, those that ended from the ledger. Of a tick
 -- that was re-driven the latest round counts, also for the status that is asked for. A page ends at the identity of its
 -- last row. Plain read of one snapshot, so a run is never in neither.
--- Index: queue_slot (job), ledger_history (job, due DESC), in each ledger partition.
+-- Index: queue's primary key (job), ledger_history (job, due DESC), in each ledger partition.
 -- @plan each-time
 -- @param job bigint
 -- @param before_due bigint
@@ -25,6 +25,10 @@ WITH live AS MATERIALIZED (
              SELECT FROM carillon.incarnations i
              WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND r.name = ANY (i.tasks)
            ) THEN 'no_worker_for_task'
+           WHEN r.kind = 'command' AND NOT EXISTS (
+             SELECT FROM carillon.incarnations i
+             WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND i.commands
+           ) THEN 'no_worker_for_commands'
            WHEN q.places IS NOT NULL AND coalesce(q.slot, -1) < 0 THEN 'waiting_for_overlap_place'
            ELSE 'waiting_for_worker'
          END AS reason,

@@ -1,5 +1,5 @@
 -- One job as people see it. `next_due` is the earliest tick ahead: one that is staged or leased already, or the cursor.
--- `served` says whether a live worker can run it. Plain read. Index: jobs.id, primary keys, queue_slot.
+-- `served` says whether a live worker can run it. Plain read. Index: jobs.id, primary keys.
 -- @plan each-time
 -- @param tenant int
 -- @param uuid uuid
@@ -12,7 +12,8 @@ SELECT j.job, j.id AS uuid, j.state, j.version, j.definition, j.created_at, j.up
              t.due) AS next_due,
        EXISTS (
          SELECT FROM carillon.incarnations i
-         WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND (r.kind <> 'task' OR r.name = ANY (i.tasks))
+         WHERE i.state = 'alive' AND 'worker' = ANY (i.roles)
+           AND CASE r.kind WHEN 'task' THEN r.name = ANY (i.tasks) WHEN 'command' THEN i.commands ELSE true END
        ) AS served
 FROM carillon.jobs j
 JOIN carillon.routes r ON r.route = j.route
