@@ -1,6 +1,7 @@
 import type { Redrive, RunDetail } from '@carillon/sdk'
 import { Command } from 'commander'
 import { clientOf } from '../client.js'
+import { type FilterFlags, filterOf, withFilter } from '../dead-letter-filter.js'
 import { payloadOf } from '../job-flags.js'
 import { integerOf, parseJson } from '../job-input.js'
 import type { Look } from '../output/look.js'
@@ -9,7 +10,6 @@ import { visible } from '../output/visible.js'
 import { withSettings } from '../settings.js'
 import { UsageError } from '../usage.js'
 import { redriveDetails, redriveTable } from '../views/dead-letters.js'
-import { type FilterFlags, filterOf, withFilter } from './dead-letters.js'
 
 const examples = `
 Examples:
