@@ -399,6 +399,7 @@ CREATE TABLE carillon.redrives (
   reason text,
   created_at bigint NOT NULL DEFAULT carillon.now_ms(),
   ended_at bigint,
+  current_version boolean NOT NULL DEFAULT false,
   CONSTRAINT redrives_pkey PRIMARY KEY (redrive),
   CONSTRAINT redrives_canary_check CHECK ((canary >= 0)),
   CONSTRAINT redrives_check CHECK (((ended_at IS NULL) = (state = ANY (ARRAY['canary'::text, 'watching'::text, 'running'::text])))),

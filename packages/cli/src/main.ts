@@ -3,6 +3,7 @@ import { brakeCommand } from './commands/brake.js'
 import { calendarsCommand } from './commands/calendars.js'
 import { clusterCommand } from './commands/cluster.js'
 import { configCommand } from './commands/config.js'
+import { deadLettersCommand } from './commands/dead-letters.js'
 import { doctorCommand } from './commands/doctor.js'
 import { eventsCommand } from './commands/events.js'
 import { explainCommand } from './commands/explain.js'
@@ -27,6 +28,7 @@ const program = new Command('carillon')
   .addCommand(upCommand())
   .addCommand(jobsCommand())
   .addCommand(runsCommand())
+  .addCommand(deadLettersCommand())
   .addCommand(calendarsCommand())
   .addCommand(secretsCommand())
   .addCommand(nextCommand())

@@ -87,7 +87,7 @@ export type Verification = Static<typeof Verification>
 
 const Attempt = Type.Object({
   attempt: Type.Integer(),
-  round: Type.Integer({ description: 'Raised by each re-drive' }),
+  round: Type.Integer({ description: '1, and one more for each re-drive' }),
   outcome: Type.String(),
   final: Type.Boolean(),
   reason: maybe(Type.String()),
@@ -109,6 +109,7 @@ export const Why = Type.Object(
     timezone: Type.String(),
     now: instant("The database's clock"),
     verdict: stringEnum(tickClasses),
+    run_id: maybe(Type.String({ description: 'Its run, where there is or was one' })),
     doubled: Type.Boolean({ description: 'It is on record more than once' }),
     summary: Type.String({ description: 'One line: what became of it and why' }),
     reason: maybe(Type.String({ description: 'A stable word' })),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { jobStates } from './job.js'
 import { limits } from './limits.js'
 import { RunAttempt } from './run-detail.js'
 import { stringEnum } from './string-enum.js'
@@ -8,6 +9,9 @@ const instant = (description: string) => Type.String({ format: 'date-time', desc
 const maybe = <Schema extends ReturnType<typeof Type.String>>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
 const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+/** Of dead letters also jobs that are gone. */
+const letterJobStates = [...jobStates, 'deleted', 'collected'] as const
 
 const letterFields = {
   run_id: Type.String({ pattern: '^run_[0-9a-z]{30}$' }),
@@ -22,7 +26,7 @@ const letterFields = {
   }),
   attempts: count('Attempts of the last round'),
   max_attempts: count('Attempts that a round has at most'),
-  round: count('How often it was re-driven before'),
+  round: Type.Integer({ description: 'The round that failed: 1, and one more for each re-drive' }),
   version: Type.Integer({ description: "The job's version that was run" }),
   catch_up: Type.Boolean(),
   payload_changed: Type.Boolean({ description: 'It has a payload of its own, given with a re-drive' }),
@@ -51,6 +55,8 @@ export const DeadLetterDetail = Type.Object(
       description: 'Where it is delivered; null: the definition is gone',
     }),
     definition: Type.Unknown({ description: "The job's definition in the version that was run" }),
+    job_state: stringEnum(letterJobStates, { description: 'Of a deleted job nothing can be re-driven' }),
+    current_version: Type.Integer({ description: 'The version that the job has now' }),
     history: Type.Array(RunAttempt, { description: 'Every attempt of every round, in order' }),
   },
   { $id: 'DeadLetterDetail' },
@@ -82,6 +88,15 @@ export const DeadLetterGroupList = Type.Object(
 )
 export type DeadLetterGroupList = Static<typeof DeadLetterGroupList>
 
+export const redriveVersions = ['recorded', 'current'] as const
+const version = Type.Optional(
+  stringEnum(redriveVersions, {
+    default: 'recorded',
+    description:
+      'Which version of the job is run: the one that failed, or the one that is current. After the job itself was corrected: current',
+  }),
+)
+
 /** How one dead letter is re-driven. Nothing needs to be said. */
 export const RedriveInput = Type.Object(
   {
@@ -90,6 +105,7 @@ export const RedriveInput = Type.Object(
         description: "Delivered in place of the job's payload, in this run alone; any JSON value",
       }),
     ),
+    version,
   },
   { $id: 'RedriveInput', additionalProperties: false },
 )
@@ -137,6 +153,7 @@ export const RedriveFilter = Type.Object(
         description: 'So many go first, and the rest only if all of these succeed',
       }),
     ),
+    version,
   },
   { $id: 'RedriveFilter', additionalProperties: false },
 )
@@ -160,6 +177,7 @@ export const Redrive = Type.Object(
     before: instant('What died later is not taken'),
     per_second: Type.Number(),
     canary: Type.Integer(),
+    version: stringEnum(redriveVersions),
     canaries: Type.Array(Type.String(), { description: 'The runs that went first' }),
     total: count('Dead letters that matched when it was asked for'),
     moved: count('Back in the queue so far'),

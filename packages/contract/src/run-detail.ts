@@ -10,7 +10,7 @@ const maybeInstant = (description: string) => maybe(Type.String({ format: 'date-
 export const RunAttempt = Type.Object(
   {
     attempt: Type.Integer({ description: '0: a decision, nothing was tried' }),
-    round: Type.Integer({ description: 'Raised by each re-drive' }),
+    round: Type.Integer({ description: '1, and one more for each re-drive' }),
     outcome: Type.String(),
     final: Type.Boolean({ description: 'It ended the run in this round' }),
     reason: maybe(Type.String()),
@@ -23,6 +23,7 @@ export const RunAttempt = Type.Object(
     leased_at: maybeInstant('When a worker took it'),
     started_at: maybeInstant('When it started'),
     finished_at: maybeInstant('When it finished'),
+    duration_ms: maybe(Type.Integer({ description: 'How long it took' })),
     recorded_at: Type.String({ format: 'date-time', description: 'When the database recorded it' }),
   },
   { $id: 'RunAttempt' },
@@ -33,7 +34,7 @@ export type RunAttempt = Static<typeof RunAttempt>
 export const RunDetail = Type.Object(
   {
     ...Run.properties,
-    round: Type.Integer({ description: 'How often it was re-driven' }),
+    round: Type.Integer({ description: '1, and one more for each re-drive' }),
     attempts: Type.Array(RunAttempt, { description: 'Every attempt that ended, of every round, in order' }),
   },
   { $id: 'RunDetail' },

@@ -25,6 +25,7 @@ export const Run = Type.Object(
     available_at: maybeInstant('When the present or last attempt could start at the earliest'),
     started_at: maybeInstant('When the present or last attempt started, by the database clock'),
     finished_at: maybeInstant('When the last attempt finished'),
+    duration_ms: Type.Union([Type.Integer(), Type.Null()], { description: 'How long the last attempt took' }),
     status: stringEnum(runStatuses),
     attempt: Type.Integer({ description: 'The attempt that is ahead, under way, or was the last' }),
     max_attempts: Type.Union([Type.Integer(), Type.Null()]),
@@ -45,3 +46,15 @@ export const Run = Type.Object(
 export type Run = Static<typeof Run>
 
 export const RunArray = Type.Array(Run, { $id: 'RunArray' })
+
+/** To which runs of a job a list is narrowed. */
+export const runFilter = {
+  status: Type.Optional(
+    stringEnum(
+      runStatuses.filter((status) => status !== 'stale'),
+      { description: 'Only runs that are so now' },
+    ),
+  ),
+  after: Type.Optional(Type.String({ maxLength: 64, description: 'Only ticks from this instant on' })),
+  before: Type.Optional(Type.String({ maxLength: 64, description: 'Only ticks before this instant' })),
+}

@@ -1,4 +1,4 @@
-import type { Job, JobInput, JobList, JobPatch, PauseInput, Run, Why } from '@carillon/contract'
+import type { Job, JobInput, JobList, JobPatch, PauseInput, Run, RunStatus, Why } from '@carillon/contract'
 import { type AccountCalls, accountCalls } from './account.js'
 import { type CalendarCalls, calendarCalls } from './calendars.js'
 import { type DeadLetterCalls, deadLetterCalls } from './dead-letters.js'
@@ -20,6 +20,16 @@ export interface ClientOptions {
   random?: () => number
 }
 
+export interface RunQuery {
+  limit?: number
+  /** Only runs that are so now. */
+  status?: RunStatus
+  /** Only ticks from this instant on. */
+  after?: string
+  /** Only ticks before this instant. */
+  before?: string
+}
+
 export interface Client extends AccountCalls, CalendarCalls, DeadLetterCalls, SigningSecretCalls {
   readonly jobs: {
     create(input: JobInput): Promise<Job>
@@ -37,7 +47,7 @@ export interface Client extends AccountCalls, CalendarCalls, DeadLetterCalls, Si
     /** A run now, beside the schedule; `status` is skipped where the job's overlap policy passes over it. */
     trigger(id: string): Promise<Run>
     /** What became of the job's ticks, in the server's order. */
-    runs(id: string, options?: { limit?: number }): Promise<Run[]>
+    runs(id: string, query?: RunQuery): Promise<Run[]>
     /** What became of one tick, and why: an instant, or a reading of the clocks in the job's zone. */
     why(id: string, at: string): Promise<Why>
   }
@@ -69,8 +79,8 @@ export function createClient(options: ClientOptions): Client {
         await call<Job>({ method: 'POST', path: `${jobPath(id)}/pause`, body: pause }),
       resume: async (id) => await call<Job>({ method: 'POST', path: `${jobPath(id)}/resume`, body: {} }),
       trigger: async (id) => await call<Run>({ method: 'POST', path: `${jobPath(id)}/trigger`, body: {} }),
-      runs: async (id, page = {}) =>
-        await call<Run[]>({ method: 'GET', path: `${jobPath(id)}/runs`, query: page }),
+      runs: async (id, query = {}) =>
+        await call<Run[]>({ method: 'GET', path: `${jobPath(id)}/runs`, query: { ...query } }),
       why: async (id, at) => await call<Why>({ method: 'GET', path: `${jobPath(id)}/why`, query: { at } }),
     },
     ...accountCalls(call),

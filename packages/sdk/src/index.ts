@@ -26,6 +26,7 @@ export type {
   Run,
   RunAttempt,
   RunDetail,
+  RunStatus,
   RevealedSigningSecret,
   RotateInput,
   SigningSecret,
@@ -39,7 +40,7 @@ export type {
 export type { AccountCalls, VerifyOptions } from './account.js'
 export type { CalendarCalls } from './calendars.js'
 export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
-export { type Client, type ClientOptions, createClient } from './client.js'
+export { type Client, type ClientOptions, createClient, type RunQuery } from './client.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
 export type { SigningSecretCalls } from './signing-secrets.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'

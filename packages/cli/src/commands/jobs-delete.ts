@@ -1,7 +1,6 @@
-import { createInterface } from 'node:readline/promises'
-import type { Job } from '@carillon/sdk'
 import { Command } from 'commander'
 import { clientOf } from '../client.js'
+import { canAsk, confirm } from '../confirm.js'
 import { findJob } from '../find-job.js'
 import { outputOf, withJson } from '../output/output.js'
 import { visible } from '../output/visible.js'
@@ -18,12 +17,13 @@ export function jobsDeleteCommand(): Command {
   command.action(async (given: string) => {
     const output = outputOf(command)
     const yes = command.opts<{ yes?: boolean }>().yes ?? false
-    if (!yes && !(process.stdin.isTTY && process.stderr.isTTY)) {
+    if (!yes && !canAsk()) {
       throw new UsageError('Nobody can be asked here whether to delete the job: add --yes if that is meant.')
     }
     const client = clientOf(command)
     const job = await findJob(client, given, { liveOnly: true })
-    if (!yes && !(await confirmed(job))) throw new Error('Nothing was deleted.')
+    const question = `Delete the job "${visible(job.name)}" (${visible(job.job_id)})?`
+    if (!(await confirm(question, { yes }))) throw new Error('Nothing was deleted.')
     await client.jobs.delete(job.job_id)
     output.result({ job_id: job.job_id, name: job.name, deleted: true }, () => {
       const name = output.look.colors.bold(visible(job.name))
@@ -31,18 +31,4 @@ export function jobsDeleteCommand(): Command {
     })
   })
   return command
-}
-
-async function confirmed(job: Job): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  // Ctrl-C and Ctrl-D close the input without an answer, and leave the cursor behind the question.
-  const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('\n')))
-  try {
-    const question = `Delete the job "${visible(job.name)}" (${visible(job.job_id)})? [y/N] `
-    const answer = await Promise.race([terminal.question(question), closed])
-    if (answer === '\n') process.stderr.write(answer)
-    return /^y(es)?$/i.test(answer.trim())
-  } finally {
-    terminal.close()
-  }
 }

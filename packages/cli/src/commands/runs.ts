@@ -1,16 +1,23 @@
-import type { Client } from '@carillon/sdk'
+import type { Client, RunDetail, RunQuery, RunStatus } from '@carillon/sdk'
 import { Command } from 'commander'
 import { clientOf } from '../client.js'
 import { findJobId } from '../find-job.js'
 import { limitOf } from '../job-input.js'
+import { momentOf } from '../moments.js'
 import type { Look } from '../output/look.js'
 import { outputOf, withJson } from '../output/output.js'
 import { whenInZone } from '../output/time.js'
+import { visible } from '../output/visible.js'
 import { withSettings } from '../settings.js'
+import { runDetails } from '../views/run-detail.js'
 import { runTable } from '../views/runs.js'
 
 export function runsCommand(): Command {
-  return new Command('runs').description("See what became of a job's ticks").addCommand(runsListCommand())
+  return new Command('runs')
+    .description("See what became of a job's ticks; cancel a run")
+    .addCommand(runsListCommand())
+    .addCommand(runsShowCommand())
+    .addCommand(runsCancelCommand())
 }
 
 const defaultLimit = 20
@@ -21,17 +28,85 @@ function runsListCommand(): Command {
     .description("List a job's runs, latest tick first")
     .argument('<job>', "a job's id (also of a deleted job), or the name of a live job")
     .option('--limit <n>', `how many at most (default ${defaultLimit})`)
+    .option(
+      '--status <status>',
+      'only these: pending, running, succeeded, failed, dead, skipped or cancelled',
+    )
+    .option('--after <instant>', 'only ticks from then on: ISO-8601, or 2h for two hours ago')
+    .option('--before <instant>', 'only ticks before: ISO-8601, or 2h for two hours ago')
   withSettings(withJson(command), 'client')
   command.action(async (given: string) => {
     const output = outputOf(command)
-    const limit = limitOf(command.opts<{ limit?: string }>().limit) ?? defaultLimit
+    const flags = command.opts<ListFlags>()
+    const limit = limitOf(flags.limit) ?? defaultLimit
+    const query = queryOf(flags, output.look.now)
     const client = clientOf(command)
     const id = await findJobId(client, given)
-    const runs = await client.jobs.runs(id, { limit })
+    const runs = await client.jobs.runs(id, { limit, ...query })
     output.result(runs, () => (runs.length === 0 ? '' : runTable(runs, output.look)))
-    if (runs.length === 0 && !output.json) output.note(await whyEmpty(client, id, output.look))
+    if (output.json) return
+    if (runs.length === 0)
+      output.note(
+        Object.keys(query).length > 0 ? 'None of its runs match.' : await whyEmpty(client, id, output.look),
+      )
+    else if (runs.some(({ status }) => status === 'dead'))
+      output.note(`Some are dead: carillon dead-letters list --job ${visible(given)}`)
   })
   return command
+}
+
+interface ListFlags {
+  limit?: string
+  status?: string
+  after?: string
+  before?: string
+}
+
+function queryOf({ status, after, before }: ListFlags, now: Date): Omit<RunQuery, 'limit'> {
+  return {
+    // Whether it is one, the server says.
+    ...(status !== undefined && { status: status.toLowerCase() as RunStatus }),
+    ...(after !== undefined && { after: momentOf(after, now) }),
+    ...(before !== undefined && { before: momentOf(before, now) }),
+  }
+}
+
+/** `carillon runs show RUN` */
+function runsShowCommand(): Command {
+  const command = new Command('show')
+    .description('Show one run with all of its attempts')
+    .argument('<run>', 'run_…, as list and why show it')
+  withSettings(withJson(command), 'client')
+  command.action(async (runId: string) => {
+    const output = outputOf(command)
+    const run = await clientOf(command).runs.get(runId)
+    output.result(run, () => runDetails(run, output.look))
+  })
+  return command
+}
+
+/** `carillon runs cancel RUN` */
+function runsCancelCommand(): Command {
+  const command = new Command('cancel')
+    .description('Cancel a run: one that waits ends at once, one that is under way is told to stop')
+    .argument('<run>', 'run_…, as list and why show it')
+  withSettings(withJson(command), 'client')
+  command.action(async (runId: string) => {
+    const output = outputOf(command)
+    const run = await clientOf(command).runs.cancel(runId)
+    output.result(run, () => cancelledText(run, output.look))
+  })
+  return command
+}
+
+function cancelledText({ run_id: runId, status, finished_at: end }: RunDetail, { colors }: Look): string {
+  const id = visible(runId)
+  if (status === 'cancelled' || end !== null)
+    return `${colors.green('✓')} Ended as ${visible(status)}: ${id}\n`
+  return (
+    `${colors.green('✓')} Its worker is asked to stop ${id}: a webhook is hung up, a command is killed, a task gets the signal\n` +
+    `→ How it ended: carillon runs show ${id}\n`
+  )
 }
 
 async function whyEmpty(client: Client, id: string, look: Look): Promise<string> {

@@ -22,6 +22,7 @@ const why: Why = {
   timezone: 'Europe/Madrid',
   now: '2026-11-02T12:00:00.000Z',
   verdict: 'ran',
+  run_id: 'run_0v3k5j8m2q4w6e8r0t2y4u6i8o0p2a',
   doubled: false,
   summary: 'Ran on time: ended as dead in attempt 2 of 2.',
   reason: 'timeout',
@@ -35,7 +36,7 @@ const why: Why = {
   attempts: [
     {
       attempt: 2,
-      round: 0,
+      round: 1,
       outcome: 'dead',
       final: true,
       reason: 'timeout',

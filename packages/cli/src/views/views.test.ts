@@ -58,6 +58,7 @@ const run: Run = {
   available_at: '2026-12-01T08:00:00.000Z',
   started_at: '2026-12-01T08:00:00.012Z',
   finished_at: '2026-12-01T08:00:01.512Z',
+  duration_ms: 1_500,
   status: 'succeeded',
   attempt: 1,
   max_attempts: 4,

@@ -44,6 +44,7 @@ function factsOf(why: Why, look: Look): [string, string][] {
     ['Job', `${visible(why.job)} (${visible(why.job_id)})`],
     ['Asked about', `${visible(why.local)} ${visible(why.timezone)} = ${visible(why.at)}`],
   ]
+  if (why.run_id !== null) facts.push(['Run', visible(why.run_id)])
   const add = (name: string, iso: string | null) => {
     if (iso !== null) facts.push([name, whenInZone(iso, look)])
   }
@@ -76,7 +77,7 @@ function attemptTable({ attempts }: Why, look: Look): string {
     [
       {
         title: 'ATTEMPT',
-        cell: (one) => (one.round === 0 ? String(one.attempt) : `${one.attempt} (round ${one.round})`),
+        cell: (one) => (one.round === 1 ? String(one.attempt) : `${one.attempt} (round ${one.round})`),
       },
       {
         title: 'OUTCOME',

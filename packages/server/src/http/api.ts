@@ -25,6 +25,7 @@ import type {
   RedriveList,
   Run,
   RunDetail,
+  RunStatus,
   RevealedSigningSecret,
   RotateInput,
   SigningSecret,
@@ -59,11 +60,18 @@ export interface SigningSecretsPort {
   retire(tenant: number, secretId: string): Promise<void>
 }
 
+/** To which runs of a job a list is narrowed. Ticks from the one instant on, and before the other. */
+export interface RunFilter {
+  status?: RunStatus
+  after?: string
+  before?: string
+}
+
 export interface RunsPort {
   listByJob(
     tenant: number,
     jobId: string,
-    query: PageQuery,
+    query: PageQuery & RunFilter,
   ): Promise<{ runs: Run[]; next_cursor: string | null }>
   get(tenant: number, runId: string): Promise<RunDetail>
   cancel(tenant: number, runId: string): Promise<RunDetail>

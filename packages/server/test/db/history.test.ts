@@ -2,6 +2,7 @@ import type { Run } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
 import { incarnationName, runIdentityOf } from '../../src/platform/ids.js'
 import { closeAll, lease, leaseOne, resultOf } from '../kit/attempts.js'
+import { die, endAll, hands } from '../kit/letters.js'
 import { ledgerOf, putRuns, queueOf } from '../kit/rows.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
@@ -204,4 +205,56 @@ describe('the pages of a history', () => {
       await expect(asked()).rejects.toMatchObject({ code: 'invalid_cursor' })
     },
   )
+})
+
+describe('a history that is narrowed', () => {
+  test('to a status has the runs that are so now, also across pages and rounds', async () => {
+    const node = await house().node()
+    const job = await node.register()
+    const [dead = '', again = ''] = await die(house(), node, job, [{}, {}, {}])
+    await house().clock.advance(10)
+    await putRuns(house(), job)
+    await endAll(house(), node, job)
+    await hands(node).deadLetters.redrive(1, again, {})
+    const ids = async (status: 'dead' | 'pending' | 'succeeded', cursor: string | null = null) => {
+      const page = await node.history.ofJob(job.key, job.job_id, { limit: 1, cursor, status })
+      return [...page.runs.map((run) => run.run_id), page.next_cursor] as const
+    }
+    const [latest, next] = await ids('dead')
+    expect(latest).not.toBe(again)
+    expect(await ids('dead', next ?? null)).toEqual([dead, null])
+    expect(await ids('pending')).toEqual([again, null])
+    expect(await ids('succeeded')).toEqual([expect.stringMatching(/^run_/), null])
+  })
+
+  test('to a stretch of time has the ticks from its beginning to before its end, live ones too', async () => {
+    const node = await house().node()
+    const job = await node.register()
+    for (let run = 0; run < 4; run++) {
+      await house().clock.advance(1_000)
+      await putRuns(house(), job)
+      if (run < 3) await endAll(house(), node, job)
+    }
+    const all = (await node.runs(job)).map((run) => run.scheduled_at)
+    const [fourth, third, second, first] = all as [string, string, string, string]
+    const between = async (query: { after?: string; before?: string }) =>
+      (await node.history.ofJob(job.key, job.job_id, { limit: 9, cursor: null, ...query })).runs.map(
+        (run) => run.scheduled_at,
+      )
+    expect(await between({ after: second })).toEqual([fourth, third, second])
+    expect(await between({ before: third })).toEqual([second, first])
+    expect(await between({ after: second, before: fourth })).toEqual([third, second])
+    await expect(between({ after: 'soon' })).rejects.toMatchObject({ code: 'validation_failed' })
+  })
+
+  test('says how long the last attempt took', async () => {
+    const node = await house().node()
+    const job = await node.register()
+    await putRuns(house(), job)
+    const now = await house().now()
+    await endAll(house(), node, job, { startedAt: now - 250, finishedAt: now })
+    const [run] = await node.runs(job)
+    expect(run).toMatchObject({ duration_ms: 250 })
+    expect((await hands(node).runs.get(1, run?.run_id ?? '')).attempts).toMatchObject([{ duration_ms: 250 }])
+  })
 })

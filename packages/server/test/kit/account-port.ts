@@ -58,6 +58,7 @@ export function someWhy(jobId: string): Why {
     timezone: 'Europe/Madrid',
     now: '2026-11-02T12:00:00.000Z',
     verdict: 'skipped',
+    run_id: null,
     doubled: false,
     summary: 'Not run (overlap): the run of an earlier tick was still going on.',
     reason: 'overlap',

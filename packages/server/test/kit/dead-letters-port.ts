@@ -77,7 +77,7 @@ export class MemoryDeadLetters implements DeadLettersPort {
 }
 
 export function runDetailOf(run: Run): RunDetail {
-  return { ...run, round: 0, attempts: [] }
+  return { ...run, round: 1, attempts: [] }
 }
 
 export function letterOf(number: number, given: Partial<DeadLetter> = {}): DeadLetterDetail {
@@ -92,7 +92,7 @@ export function letterOf(number: number, given: Partial<DeadLetter> = {}): DeadL
     fingerprint: '00000000deadbeef',
     attempts: 4,
     max_attempts: 4,
-    round: 0,
+    round: 1,
     version: 1,
     catch_up: false,
     payload_changed: false,
@@ -102,6 +102,8 @@ export function letterOf(number: number, given: Partial<DeadLetter> = {}): DeadL
     payload: null,
     target: { type: 'task', task: 'log' },
     definition: {},
+    job_state: 'active',
+    current_version: 1,
     history: [],
   }
 }
@@ -117,6 +119,7 @@ function redriveOf(number: number, filter: RedriveFilter): Redrive {
     before: '2026-11-01T09:00:00.000Z',
     per_second: filter.per_second ?? 10,
     canary: filter.canary ?? 0,
+    version: filter.version ?? 'recorded',
     canaries: [],
     total: 0,
     moved: 0,

@@ -161,6 +161,7 @@ export function runOf(jobId: string, number: number, given: Partial<Run> = {}): 
     available_at: '2026-11-01T09:00:00.000Z',
     started_at: '2026-11-01T09:00:00.012Z',
     finished_at: '2026-11-01T09:00:01.000Z',
+    duration_ms: null,
     status: 'succeeded',
     attempt: 1,
     max_attempts: 4,

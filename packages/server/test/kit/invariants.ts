@@ -21,6 +21,7 @@ export async function faultsOf(house: House, job: SimulatedJob, end: number): Pr
     ...inFlight.filter((due) => due <= end).map((due) => `${due} is still in the queue`),
     ...deadLetters(rows, new Set(letters.map(({ due }) => due))),
     ...(await replaysOf(house, job)).flatMap((replay) => wrongReplay(job, replay)),
+    ...(await faultsInRounds(house, job)),
   ]
   return named(job, faults)
 }
@@ -58,6 +59,50 @@ export async function faultsInAccount(house: House, job: SimulatedJob): Promise<
     ...(caughtUp.length > 1 ? [`${caughtUp.length} runs catch up at once`] : []),
     ...replays.flatMap((replay) => wrongReplay(job, replay)),
   ])
+}
+
+/**
+ * What is wrong with the rounds of a job's runs at any moment: a run is in exactly one of queue, dead letters, closed; rounds
+ * end once each, one after another, and only a death lets another one begin.
+ */
+export async function faultsInRounds(house: House, job: { key: number }): Promise<string[]> {
+  const runs = await house.query<{
+    due: number
+    seq: number
+    queued: number | null
+    letter: number | null
+    rounds: number[] | null
+    outcomes: string[] | null
+  }>(
+    `SELECT due, seq, max(round) FILTER (WHERE place = 'queue') AS queued,
+            max(round) FILTER (WHERE place = 'letters') AS letter,
+            array_agg(round::int ORDER BY round) FILTER (WHERE place = 'ledger') AS rounds,
+            array_agg(outcome ORDER BY round) FILTER (WHERE place = 'ledger') AS outcomes
+     FROM (
+       SELECT due, origin, seq, round, 'queue' AS place, NULL AS outcome FROM carillon.queue WHERE job = $1
+       UNION ALL
+       SELECT due, origin, seq, round, 'letters', NULL FROM carillon.dead_letters WHERE job = $1
+       UNION ALL
+       SELECT due, origin, seq, round, 'ledger', outcome::text FROM carillon.ledger WHERE job = $1 AND final
+     ) placed
+     GROUP BY due, origin, seq`,
+    [job.key],
+  )
+  return runs.flatMap(({ due, seq, queued, letter, rounds, outcomes }) => {
+    const [ended, how] = [rounds ?? [], outcomes ?? []]
+    const name = `the run of ${due} (${seq})`
+    const begun = queued === null ? ended : [...ended, queued]
+    return [
+      ...(queued !== null && letter !== null ? [`${name} is in the queue and a dead letter`] : []),
+      ...(begun.every((round, at) => round === at) ? [] : [`${name} has the rounds ${begun.join(', ')}`]),
+      ...(how.slice(0, queued === null ? -1 : undefined).every((outcome) => outcome === 'dead')
+        ? []
+        : [`${name} was re-driven although it ended as ${how.join(', ')}`]),
+      ...(letter === null || (letter === ended.at(-1) && how.at(-1) === 'dead')
+        ? []
+        : [`${name} is a dead letter of round ${letter}, and ended ${how.join(', ')}`]),
+    ]
+  })
 }
 
 function named(job: SimulatedJob, faults: readonly string[]): string[] {

@@ -1,7 +1,7 @@
-import { limits, RedriveInput, RunArray, RunDetail } from '@carillon/contract'
+import { limits, RedriveInput, RunArray, RunDetail, runFilter } from '@carillon/contract'
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
-import type { RunsPort } from '../api.js'
+import type { RunFilter, RunsPort } from '../api.js'
 import { bodyMayBeEmpty } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { type PageParameters, pageOf, pageSchema, readIntegers } from '../page.js'
@@ -9,12 +9,17 @@ import { refTo } from '../schemas.js'
 import { resolveTenant } from '../tenant.js'
 import { type JobParams, jobParams } from './jobs.js'
 
+const filterNames = ['status', 'after', 'before'] as const
+
 const listOperation = operation({
   operationId: 'listRunsOfJob',
   summary: 'List what became of the ticks of a job, newest first',
   tag: 'runs',
   params: jobParams,
-  querystring: pageSchema(limits.runsPage),
+  querystring: Type.Object(
+    { ...pageSchema(limits.runsPage).properties, ...runFilter },
+    { additionalProperties: false },
+  ),
   answers: {
     200: {
       description: 'A page of runs',
@@ -63,15 +68,15 @@ const retryOperation = operation({
 })
 
 export function addRunRoutes(app: FastifyInstance, runs: RunsPort): void {
-  app.get<{ Params: JobParams; Querystring: PageParameters }>('/jobs/:job_id/runs', {
+  app.get<{ Params: JobParams; Querystring: PageParameters & RunFilter }>('/jobs/:job_id/runs', {
     schema: listOperation,
     preValidation: readIntegers,
     handler: async (request, reply) => {
       const { job_id: jobId } = request.params
-      const page = pageOf(request.query)
+      const page = { ...filterOf(request.query), ...pageOf(request.query) }
       const found = await runs.listByJob(await resolveTenant(request), jobId, page)
       if (found.next_cursor !== null) {
-        void reply.header('Link', nextLink(jobId, page.limit, found.next_cursor))
+        void reply.header('Link', nextLink(jobId, page, found.next_cursor))
       }
       return found.runs
     },
@@ -99,7 +104,14 @@ export function addRunRoutes(app: FastifyInstance, runs: RunsPort): void {
   })
 }
 
-function nextLink(jobId: string, limit: number, cursor: string): string {
-  const query = new URLSearchParams({ limit: String(limit), cursor })
+function filterOf(query: RunFilter): RunFilter {
+  return Object.fromEntries(
+    filterNames.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
+  )
+}
+
+/** The next page is of the same list: what it is narrowed to goes with it. */
+function nextLink(jobId: string, page: RunFilter & { limit: number }, cursor: string): string {
+  const query = new URLSearchParams({ ...filterOf(page), limit: String(page.limit), cursor })
   return `</api/v1/jobs/${jobId}/runs?${query.toString()}>; rel="next"`
 }

@@ -10,6 +10,7 @@ type Timing = Omit<JobDefinition, 'payload' | 'target'>
 
 export interface LifeRow {
   job: number
+  partition: number
   uuid: string
   tenant: number
   name: string

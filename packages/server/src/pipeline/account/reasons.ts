@@ -92,8 +92,14 @@ const explanations: Readonly<Record<string, Explanation>> = {
   failed: { words: 'the attempt failed', todo: 'See the error.' },
   // What a run waits for
   running: { words: 'it is running', todo: null },
-  cancel_requested: { words: 'its worker was asked to cancel it', todo: null },
-  waiting_for_retry: { words: 'its last attempt failed, and the next one is ahead', todo: 'See the error.' },
+  cancel_requested: {
+    words: 'somebody asked to cancel it',
+    todo: 'As long as it is in flight, its worker has to stop it: a task by heeding its signal. To run the job after all: carillon jobs trigger.',
+  },
+  waiting_for_retry: {
+    words: 'its last attempt failed, and the next one is ahead',
+    todo: 'See the error. carillon runs cancel ends it before the next attempt.',
+  },
   job_paused: { words: 'its job is paused, and it goes on when the job is resumed', todo: 'Resume the job.' },
   staged: { words: 'it is staged and starts at its time', todo: null },
   no_worker_for_task: {

@@ -53,13 +53,19 @@ function ended(
   records: TickRecords,
   lateToleranceMs: number,
 ): Pick<Verdict, 'became' | 'reason' | 'failed'> {
-  const neverBegan = last.outcome === 'cancelled' && last.started_at === null
-  if (last.outcome === 'skipped' || neverBegan)
+  // A re-drive that was cancelled before it started changes nothing about the round before, which ran.
+  const began = lastRound(records.finals.filter((row) => !neverBegan(row)))
+  if (last.outcome === 'skipped' || (neverBegan(last) && began === undefined))
     return { became: 'skipped', reason: last.reason ?? last.outcome, failed: false }
+  if (began !== undefined && began !== last) return ended(began, records, lateToleranceMs)
   const failed = last.outcome === 'failed' || last.outcome === 'dead'
   if (last.catch_up) return { became: 'caught_up', reason: null, failed }
   const lateBy = lateness(records.first ?? last)
   return { became: lateBy > lateToleranceMs ? 'late' : 'ran', reason: null, failed }
+}
+
+function neverBegan({ outcome, started_at: startedAt }: LedgerRecord): boolean {
+  return outcome === 'cancelled' && startedAt === null
 }
 
 /** How long after its time the first attempt began. Whoever died with it recorded only that he had it. */
@@ -82,7 +88,7 @@ function doubledBy({ records, ranges, replays }: Evidence): string | null {
   const found: string[] = []
   if (rounds.size < finals.length) found.push(`${finals.length} final records in ${rounds.size} round(s)`)
   if (queued !== null && last !== undefined && queued <= last.round)
-    found.push(`ended in round ${last.round}, and in the queue in round ${queued}`)
+    found.push(`ended in round ${last.round + 1}, and in the queue in round ${queued + 1}`)
   if (queued !== null && letter !== null) found.push('in the queue, and a dead letter')
   const elsewhere = finals.length > 0 || queued !== null || letter !== null
   if (ranges.length > 1) found.push(`covered by ${ranges.length} ranges of skipped ticks`)

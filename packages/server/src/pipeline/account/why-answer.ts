@@ -1,4 +1,5 @@
 import type { Why } from '@carillon/contract'
+import { runIdOf } from '../../platform/ids.js'
 import { spreadMs } from '../spread.js'
 import { countTicks, stretchAt } from './life.js'
 import { whyAfterEnd, whyNoTick } from './no-tick.js'
@@ -45,6 +46,11 @@ function skipped({ verdict, evidence, inTheWay, attempts }: Facts): Answer {
   }
   if (range !== undefined && range.ticks > 1)
     parts.push(`; one of ${range.ticks} ticks from ${utc(range.due)} to ${utc(range.due_to ?? range.due)}`)
+  const tried = attempts.filter(({ final, started_at: startedAt }) => !final && startedAt !== null).at(-1)
+  if (tried !== undefined)
+    parts.push(
+      `; attempt ${tried.attempt} had failed before${tried.error === null ? '' : ` (${tried.error})`}`,
+    )
   return { verdict: 'skipped', reason, summary: `${parts.join('')}.`, todo }
 }
 
@@ -59,19 +65,38 @@ function ran(facts: Facts): Answer {
   const reason = last?.reason ?? null
   if (last === undefined) {
     const summary = `${how}${after}: it used up its attempts and is a dead letter.`
-    return { verdict: verdict.became, reason, summary, todo: null }
+    return { verdict: verdict.became, reason, summary, todo: letterTodo(facts) }
   }
   const of = last.max_attempts === null ? '' : ` of ${last.max_attempts}`
   const end = verdict.failed || last.outcome === 'cancelled' ? `ended as ${last.outcome}` : last.outcome
   const explained = reason === null ? null : explain(reason)
   const why = explained === null ? '' : `: ${explained.words}${last.error === null ? '' : ` (${last.error})`}`
-  const round = last.round > 0 ? `, re-driven ${last.round} time(s)` : ''
   return {
     verdict: verdict.became,
     reason,
-    summary: `${how}${after}: ${end} in attempt ${last.attempt}${of}${round}${why}.`,
-    todo: explained?.todo ?? (verdict.became === 'late' ? lateTodo : null),
+    summary: `${how}${after}: ${end} in attempt ${last.attempt}${of}${roundOf(last)}${why}.`,
+    todo:
+      last.outcome === 'dead'
+        ? [explained?.todo, letterTodo(facts)].filter((todo) => todo != null).join(' ')
+        : (explained?.todo ?? (verdict.became === 'late' ? lateTodo : null)),
   }
+}
+
+/** The run of a tick, as the other commands and routes name it. */
+export function runOf({ at, row }: Pick<Facts, 'at' | 'row'>): string {
+  return runIdOf({ due: at, job: row.job, origin: 0, seq: 0, partition: row.partition })
+}
+
+/** What can be done about a run that died, as long as its letter is there. */
+function letterTodo(facts: Facts): string {
+  if (facts.evidence.records.letter === null)
+    return 'Its dead letter was discarded: to run the job once more, trigger it.'
+  const run = runOf(facts)
+  return `carillon dead-letters show ${run} has it all; once the cause is gone, carillon dead-letters redrive ${run} runs it again.`
+}
+
+function roundOf({ round }: { round: number }): string {
+  return round === 0 ? '' : `, round ${round + 1}`
 }
 
 const lateTodo =
@@ -88,7 +113,7 @@ function inQueue({ queued, now }: Facts): Answer {
   return {
     verdict: 'in_flight',
     reason: queued.reason,
-    summary: `In flight (attempt ${queued.attempt} of ${queued.max_attempts}${late}): ${words}${task}${waits}${error}.`,
+    summary: `In flight (attempt ${queued.attempt} of ${queued.max_attempts}${roundOf(queued)}${late}): ${words}${task}${waits}${error}.`,
     todo,
   }
 }

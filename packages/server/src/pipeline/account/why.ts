@@ -3,7 +3,7 @@ import type { Database } from '../../db/pool.js'
 import { incarnationName } from '../../platform/ids.js'
 import { countTicks, neighboursOf, stretchAt } from './life.js'
 import { momentOf } from './moment.js'
-import { answer } from './why-answer.js'
+import { answer, runOf } from './why-answer.js'
 import { type AttemptRow, type Facts, readFacts, readLife } from './why-facts.js'
 import { iso, isoOrNull, localTime } from './words.js'
 
@@ -37,12 +37,14 @@ function view(facts: Facts): Why {
     timezone,
     now: iso(facts.now),
     ...answer(facts),
+    run_id: wasMade(facts) ? runOf(facts) : null,
     doubled: facts.verdict.doubled !== null,
     before: isoOrNull(neighbours.before),
     after: isoOrNull(neighbours.after),
     segment: segmentOf(facts),
     start_at: isoOrNull(startAt(facts)),
-    fired_at: isoOrNull(queued?.fired_at ?? first?.fired_at ?? null),
+    // A re-drive makes the run anew: the tick was fired before.
+    fired_at: isoOrNull(first?.fired_at ?? queued?.fired_at ?? null),
     leased_at: isoOrNull(queued?.leased_at ?? facts.attempts.at(-1)?.leased_at ?? null),
     attempts: facts.attempts.filter(({ attempt }) => attempt > 0).map(attemptView),
     range:
@@ -51,6 +53,11 @@ function view(facts: Facts): Why {
         : { from: iso(range.due), to: iso(range.due_to ?? range.due), ticks: range.ticks },
     replay: replayOf(facts),
   }
+}
+
+/** Whether there is, or was, a run of the tick; not only a decision about it. */
+function wasMade({ queued, attempts, evidence }: Facts): boolean {
+  return queued !== null || evidence.records.letter !== null || attempts.some(({ attempt }) => attempt > 0)
 }
 
 function startAt({ at, row, queued, attempts }: Facts): number | null {
@@ -74,7 +81,7 @@ function segmentOf({ life, at }: Facts): Why['segment'] {
 function attemptView(row: AttemptRow): Why['attempts'][number] {
   return {
     attempt: row.attempt,
-    round: row.round,
+    round: row.round + 1,
     outcome: row.outcome,
     final: row.final,
     reason: row.reason,

@@ -2,7 +2,9 @@
 -- also when it is under way, and alone writes the outcome, so that no result is lost.
 -- A tick ahead cannot be cancelled while an earlier one of the job is ahead too: taking that one back would let the
 -- cursor pass over this one again. Earlier ticks are never staged after later ones, so that a plain look at them does.
--- Lock: the row; waits for a lease, close or rescue in progress. Index: queue's primary key, queue's primary key (job).
+-- `asked` writes the lease as it was locked: after a wait for a lease the new row is first made from the one of the
+-- snapshot, which nobody held, and the table's checks see that one before the newer is read.
+-- Lock: the row; waits for a lease, close or rescue in progress. Index: queue's primary key.
 -- @plan each-time
 -- @param tenant int
 -- @param due bigint
@@ -41,7 +43,8 @@ gone AS (
 ),
 asked AS (
   UPDATE carillon.queue q
-  SET cancel_requested = true, stop_requested = true
+  SET cancel_requested = true, stop_requested = true,
+      holder = judged.holder, token = judged.token, leased_at = judged.leased_at
   FROM judged
   WHERE judged.answer = 'asked' AND q.due = judged.due AND q.job = judged.job AND q.origin = judged.origin
     AND q.seq = judged.seq AND q.partition = judged.partition

@@ -3,6 +3,7 @@ import {
   type DeadLetter,
   type DeadLetterFilter,
   type DeadLetterGroup,
+  type RedriveInput,
 } from '@carillon/contract'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
@@ -40,11 +41,9 @@ const listStatement = statement<
 const groupStatement = statement<{ tenant: number; job: number | null; most: number }, GroupRow>(
   new URL('./group-letters.sql', import.meta.url),
 )
-const showStatement = statement<Name, LetterDetailRow & { job_state: string }>(
-  new URL('./show-letter.sql', import.meta.url),
-)
+const showStatement = statement<Name, LetterDetailRow>(new URL('./show-letter.sql', import.meta.url))
 const redriveStatement = statement<
-  Name & { payload: string | null; parked_until: number },
+  Name & { current: boolean; payload: string | null; parked_until: number },
   { round: number }
 >(new URL('./redrive-letter.sql', import.meta.url))
 const discardStatement = statement<Name, { job: number }>(new URL('./discard-letter.sql', import.meta.url))
@@ -112,12 +111,13 @@ export class DeadLetters {
     return letterDetail(row)
   }
 
-  /** Puts the run back into the queue, in a new round. `payload`: in place of the job's, for this run alone. */
-  async redrive(tenant: number, runId: string, given: { payload?: unknown } = {}): Promise<void> {
+  /** Puts the run back into the queue, in a new round. `payload`: in place of the job's, for this run alone. `version`: which is run. */
+  async redrive(tenant: number, runId: string, given: RedriveInput = {}): Promise<void> {
     const { database, onRedriven } = this.options
     const name = nameOf(tenant, runId)
     const [redriven] = await database.run(redriveStatement, {
       ...name,
+      current: given.version === 'current',
       payload: given.payload === undefined ? null : JSON.stringify(given.payload),
       parked_until: parkedUntil,
     })

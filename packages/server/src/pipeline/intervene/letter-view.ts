@@ -1,4 +1,10 @@
-import type { DeadLetter, DeadLetterGroup, DeadLetterTarget, JobDefinition } from '@carillon/contract'
+import type {
+  DeadLetter,
+  DeadLetterDetail,
+  DeadLetterGroup,
+  DeadLetterTarget,
+  JobDefinition,
+} from '@carillon/contract'
 import { jobIdOf, type RunIdentity, runIdOf } from '../../platform/ids.js'
 
 export interface LetterRow extends RunIdentity {
@@ -22,6 +28,8 @@ export interface LetterDetailRow extends LetterRow {
   /** JSON text, because the payload may itself be null. */
   payload: string | null
   definition: JobDefinition | null
+  job_state: DeadLetterDetail['job_state']
+  current_version: number
 }
 
 export interface GroupRow extends RunIdentity {
@@ -42,6 +50,8 @@ export interface LetterDetail extends DeadLetter {
   payload: unknown
   target: DeadLetterTarget
   definition: unknown
+  job_state: DeadLetterDetail['job_state']
+  current_version: number
 }
 
 export function letterView(row: LetterRow): DeadLetter {
@@ -56,7 +66,7 @@ export function letterView(row: LetterRow): DeadLetter {
     fingerprint: row.fingerprint,
     attempts: row.attempts,
     max_attempts: row.max_attempts,
-    round: row.round,
+    round: row.round + 1,
     version: row.version,
     catch_up: row.catch_up,
     payload_changed: row.own_payload,
@@ -71,6 +81,8 @@ export function letterDetail(row: LetterDetailRow): LetterDetail {
     payload: row.payload === null ? (row.definition?.payload ?? null) : (JSON.parse(row.payload) as unknown),
     target: row.definition?.target ?? null,
     definition: row.definition,
+    job_state: row.job_state,
+    current_version: row.current_version,
   }
 }
 

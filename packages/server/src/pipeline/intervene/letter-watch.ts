@@ -1,10 +1,17 @@
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
-import { jobIdOf } from '../../platform/ids.js'
+import { jobIdOf, type RunIdentity, runIdOf } from '../../platform/ids.js'
 
 const unannouncedStatement = statement<
   { most: number },
-  { uuid: string; tenant: number; name: string; reason: string; error: string | null; dead_at: number }
+  RunIdentity & {
+    uuid: string
+    tenant: number
+    name: string
+    reason: string
+    error: string | null
+    dead_at: number
+  }
 >(new URL('./unannounced-letters.sql', import.meta.url))
 const relievedStatement = statement<Record<string, never>, { tenant: number | null; fingerprint: string }>(
   new URL('./relieved-jobs.sql', import.meta.url),
@@ -46,9 +53,11 @@ export class LetterWatch {
         subject: `${job.name} has dead letters`,
         detail: {
           job_id: jobId,
+          run_id: runIdOf(job),
           reason: job.reason,
           error: job.error?.slice(0, longestError) ?? null,
           dead_at: new Date(job.dead_at).toISOString(),
+          todo: `carillon dead-letters list --job ${jobId}`,
         },
       })
     }

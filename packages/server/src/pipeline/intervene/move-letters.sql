@@ -33,10 +33,18 @@ pace AS MATERIALIZED (
 letter AS MATERIALIZED (
   SELECT matching.*
   FROM pace CROSS JOIN LATERAL (
-    SELECT d.*, j.state AS job_state
+    SELECT d.*, j.state AS job_state, goes.*
     FROM carillon.dead_letters d
     JOIN carillon.timers t ON t.job = d.job AND t.partition = d.partition
     JOIN carillon.jobs j ON j.job = d.job
+    CROSS JOIN LATERAL (
+      SELECT CASE WHEN pace.current_version THEN j.version ELSE d.version END AS as_version,
+             CASE WHEN pace.current_version THEN j.route ELSE d.route END AS as_route,
+             CASE WHEN NOT pace.current_version THEN d.places
+                  WHEN j.definition ->> 'overlap_policy' = 'ALLOW' THEN (j.definition ->> 'max_concurrent')::smallint
+                  ELSE 1 END AS as_places,
+             CASE WHEN pace.current_version THEN 1 + (j.definition ->> 'max_retries')::smallint ELSE d.max_attempts END AS as_attempts
+    ) goes
     WHERE d.tenant = pace.tenant AND (pace.job IS NULL OR d.job = pace.job)
       AND (pace.fingerprint IS NULL OR d.fingerprint = pace.fingerprint)
       AND d.dead_at >= pace.after_ms AND d.dead_at < pace.before_ms AND j.state NOT IN ('deleted', 'collected')
@@ -55,8 +63,8 @@ gone AS (
 queued AS (
   INSERT INTO carillon.queue (due, job, origin, seq, tenant, route, version, epoch, next_due, slot, places, attempt,
                               max_attempts, round, available_at, fired_at, catch_up, last_error, payload, partition)
-  SELECT due, job, origin, seq, tenant, route, version, epoch, next_due, NULL, places, 1,
-         max_attempts, round + 1, CASE WHEN origin = 0 AND job_state = 'paused' THEN :parked_until ELSE clock.now END,
+  SELECT due, job, origin, seq, tenant, as_route, as_version, epoch, next_due, NULL, as_places, 1,
+         as_attempts, round + 1, CASE WHEN origin = 0 AND job_state = 'paused' THEN :parked_until ELSE clock.now END,
          clock.now, catch_up, error, payload, partition
   FROM letter CROSS JOIN clock
 ),

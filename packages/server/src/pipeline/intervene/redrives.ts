@@ -13,6 +13,7 @@ interface RedriveRow {
   before_ms: number
   per_second: number
   canary: number
+  current_version: boolean
   total: number
   moved: number
   canaries: RunIdentity[]
@@ -31,6 +32,7 @@ const startStatement = statement<
     before: number
     per_second: number
     canary: number
+    current: boolean
   },
   { redrive: number }
 >(new URL('./start-redrive.sql', import.meta.url))
@@ -50,12 +52,13 @@ export class Redrives {
 
   /** `job`: the key of the filter's job, where it names one. */
   async start(tenant: number, filter: RedriveFilter, job: number | null): Promise<Redrive> {
-    const { per_second: perSecond = defaultPerSecond, canary = 0 } = filter
+    const { per_second: perSecond = defaultPerSecond, canary = 0, version = 'recorded' } = filter
     const [row] = await this.database.run(startStatement, {
       tenant,
       ...filterOf(filter, job, '/'),
       per_second: perSecond,
       canary,
+      current: version === 'current',
     })
     if (row === undefined) throw new Error('A re-drive was asked for and not stored.')
     return this.get(tenant, row.redrive)
@@ -96,6 +99,7 @@ function view(row: RedriveRow): Redrive {
     before: iso(row.before_ms),
     per_second: row.per_second,
     canary: row.canary,
+    version: row.current_version ? 'current' : 'recorded',
     canaries: row.canaries.map(runIdOf),
     total: row.total,
     moved: row.moved,

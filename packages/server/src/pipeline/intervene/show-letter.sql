@@ -10,6 +10,7 @@
 SELECT d.due, d.job, d.origin, d.seq, d.partition, d.version, d.attempts, d.max_attempts, d.round, d.catch_up, d.reason,
        d.error, d.result, d.fingerprint, carillon.error_pattern(d.reason, d.error) AS pattern, d.dead_at,
        d.payload IS NOT NULL AS own_payload, d.payload::text AS payload, j.id::text AS uuid, j.name, j.state AS job_state,
+       j.version AS current_version,
        CASE WHEN j.version = d.version THEN j.definition ELSE old.definition END AS definition
 FROM carillon.dead_letters d
 JOIN carillon.jobs j ON j.job = d.job

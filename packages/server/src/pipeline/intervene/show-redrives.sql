@@ -2,7 +2,7 @@
 -- @param tenant int
 -- @param redrive bigint
 -- @param most int
-SELECT r.redrive, r.job, j.id::text AS uuid, r.fingerprint, r.after_ms, r.before_ms, r.per_second, r.canary, r.total,
+SELECT r.redrive, r.job, j.id::text AS uuid, r.fingerprint, r.after_ms, r.before_ms, r.per_second, r.canary, r.current_version, r.total,
        r.moved, r.canaries, r.state, r.reason, r.created_at, r.ended_at
 FROM carillon.redrives r
 LEFT JOIN carillon.jobs j ON j.job = r.job

@@ -9,13 +9,15 @@
 -- @param before bigint
 -- @param per_second float8
 -- @param canary int
+-- @param current boolean
 WITH clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now
 )
-INSERT INTO carillon.redrives (tenant, job, fingerprint, after_ms, before_ms, per_second, canary, total, paced_at, state,
-                               created_at)
-SELECT :tenant, :job, :fingerprint, :after, least(:before, clock.now + 1), :per_second, :canary,
+INSERT INTO carillon.redrives (tenant, job, fingerprint, after_ms, before_ms, per_second, canary, current_version, total,
+                               paced_at, state, created_at)
+SELECT :tenant, :job, :fingerprint, :after, least(:before, clock.now + 1), :per_second, :canary, :current,
        (SELECT count(*)::int FROM carillon.dead_letters d
+        JOIN carillon.jobs j ON j.job = d.job AND j.state NOT IN ('deleted', 'collected')
         WHERE d.tenant = :tenant AND (:job IS NULL OR d.job = :job)
           AND (:fingerprint IS NULL OR d.fingerprint = :fingerprint)
           AND d.dead_at >= :after AND d.dead_at < least(:before, clock.now + 1)),

@@ -8,11 +8,15 @@ WITH RECURSIVE lettered AS (
   FROM lettered
   WHERE lettered.job IS NOT NULL
 )
-SELECT j.id::text AS uuid, j.tenant, j.name, last.reason, last.error, last.dead_at
+SELECT j.id::text AS uuid, j.tenant, j.name, last.*
 FROM lettered
 JOIN carillon.jobs j ON j.job = lettered.job
 CROSS JOIN LATERAL (
-  SELECT d.reason, d.error, d.dead_at FROM carillon.dead_letters d WHERE d.job = j.job ORDER BY d.dead_at DESC LIMIT 1
+  SELECT d.due, d.job, d.origin, d.seq, d.partition, d.reason, d.error, d.dead_at
+  FROM carillon.dead_letters d
+  WHERE d.job = j.job
+  ORDER BY d.dead_at DESC
+  LIMIT 1
 ) last
 WHERE NOT EXISTS (
   SELECT FROM carillon.alerts a

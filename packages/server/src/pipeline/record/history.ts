@@ -33,11 +33,22 @@ const runsOfJobStatement = statement<
     before_due: number
     before_origin: number
     before_seq: number
+    after: number
+    status: string | null
     most: number
     parked_until: number
   },
   RunRow
 >(new URL('./runs-of-job.sql', import.meta.url))
+
+export interface HistoryQuery {
+  limit: number
+  cursor: string | null
+  status?: RunStatus
+  /** Instants: ticks from the one on, and before the other. */
+  after?: string
+  before?: string
+}
 
 export interface HistoryPage {
   runs: Run[]
@@ -48,17 +59,15 @@ export interface HistoryPage {
 export class History {
   constructor(private readonly database: Database) {}
 
-  async ofJob(
-    job: number,
-    jobId: string,
-    query: { limit: number; cursor: string | null },
-  ): Promise<HistoryPage> {
-    const [due, origin, seq] = query.cursor === null ? afterEverything : cursorOf(query.cursor)
+  async ofJob(job: number, jobId: string, query: HistoryQuery): Promise<HistoryPage> {
+    const [due, origin, seq] = positionOf(query)
     const rows = await this.database.run(runsOfJobStatement, {
       job,
       before_due: due,
       before_origin: origin,
       before_seq: seq,
+      after: query.after === undefined ? 0 : momentOf(query.after, 'query:after'),
+      status: query.status ?? null,
       most: query.limit + 1,
       parked_until: parkedUntil,
     })
@@ -70,6 +79,24 @@ export class History {
       next_cursor: more ? encodeCursor([last.due, last.origin, last.seq]) : null,
     }
   }
+}
+
+/** Where the page begins: after the page before, or at the end of what is asked for. */
+function positionOf({ cursor, before }: HistoryQuery): [number, number, number] {
+  const from = cursor === null ? afterEverything : cursorOf(cursor)
+  const end = before === undefined ? Number.MAX_SAFE_INTEGER : momentOf(before, 'query:before')
+  return end < from[0] ? [end, 0, 0] : from
+}
+
+const latest = Date.UTC(9999, 11, 31)
+
+function momentOf(text: string, pointer: string): number {
+  const ms = /(?:Z|[+-]\d{2}:\d{2})$/i.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isInteger(ms) && ms >= 0 && ms <= latest) return ms
+  throw new CarillonError('validation_failed', {
+    detail: `${JSON.stringify(text)} is no instant.`,
+    errors: [{ pointer, message: 'must be an instant with an offset, such as 2026-12-01T09:00:00Z' }],
+  })
 }
 
 /** The largest int of the database: a cursor that names more was not given by this server. */
@@ -97,6 +124,7 @@ export function runView(row: RunRow, job: number, jobId: string): Run {
     available_at: isoOrNull(row.available_at),
     started_at: isoOrNull(row.started_at),
     finished_at: isoOrNull(row.finished_at),
+    duration_ms: took(row.started_at, row.finished_at),
     status: row.status,
     attempt: row.attempt,
     max_attempts: row.max_attempts,
@@ -110,6 +138,11 @@ export function runView(row: RunRow, job: number, jobId: string): Run {
     skipped_until: ranges ? isoOrNull(row.due_to) : null,
     skipped_count: row.status === 'skipped' ? row.ticks : null,
   }
+}
+
+/** How long an attempt took, which is known when it has ended. */
+export function took(from: number | null, to: number | null): number | null {
+  return from === null || to === null ? null : Math.max(0, to - from)
 }
 
 function iso(ms: number): string {

@@ -3,7 +3,7 @@ import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { incarnationName, jobIdOf, type RunIdentity, runIdentityOf } from '../../platform/ids.js'
 import { parkedUntil } from '../parked.js'
-import { type RunRow, runView } from './history.js'
+import { type RunRow, runView, took } from './history.js'
 
 interface AttemptRow {
   attempt: number
@@ -60,7 +60,7 @@ export class RunDetails {
     if (row === undefined) return null
     return {
       ...runView(row, identity.job, jobIdOf(row.uuid)),
-      round: row.round,
+      round: row.round + 1,
       attempts: await readAttempts(runner, tenant, identity),
     }
   }
@@ -74,7 +74,7 @@ async function readAttempts(
   const rows = await runner.run(attemptsStatement, { tenant, due, job, origin, seq })
   return rows.map((row) => ({
     attempt: row.attempt,
-    round: row.round,
+    round: row.round + 1,
     outcome: row.outcome,
     final: row.final,
     reason: row.reason,
@@ -87,6 +87,7 @@ async function readAttempts(
     leased_at: isoOrNull(row.leased_at),
     started_at: isoOrNull(row.started_at),
     finished_at: isoOrNull(row.finished_at),
+    duration_ms: took(row.started_at, row.finished_at),
     recorded_at: new Date(row.recorded_at).toISOString(),
   }))
 }

@@ -131,6 +131,7 @@ function runView(
     available_at: runs ? at : null,
     started_at: null,
     finished_at: null,
+    duration_ms: null,
     status: runs ? 'pending' : 'skipped',
     attempt: runs ? 1 : 0,
     max_attempts: runs ? maxAttempts : null,
