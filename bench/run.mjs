@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 const workloads = {
   fairness: () => import('./fairness.mjs'),
   'first-tick': () => import('./first-tick.mjs'),
+  lanes: () => import('./lanes.mjs'),
   time: () => import('./time.mjs'),
   wheel: () => import('./wheel.mjs'),
 }

@@ -1,6 +1,7 @@
 import type { Job, JobInput, JobList, JobPatch, PauseInput, Run, Why } from '@carillon/contract'
 import { type AccountCalls, accountCalls } from './account.js'
 import { type CalendarCalls, calendarCalls } from './calendars.js'
+import { type TargetCalls, targetCalls } from './targets.js'
 import { type Call, send, type TransportOptions } from './transport.js'
 
 export interface ClientOptions {
@@ -18,7 +19,7 @@ export interface ClientOptions {
   random?: () => number
 }
 
-export interface Client extends AccountCalls, CalendarCalls {
+export interface Client extends AccountCalls, CalendarCalls, TargetCalls {
   readonly jobs: {
     create(input: JobInput): Promise<Job>
     /** One page; pass its `next_cursor` for the next one. */
@@ -73,6 +74,7 @@ export function createClient(options: ClientOptions): Client {
     },
     ...accountCalls(call),
     ...calendarCalls(call),
+    ...targetCalls(call),
   }
 }
 

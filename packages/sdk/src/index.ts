@@ -16,6 +16,11 @@ export type {
   JobList,
   Run,
   Target,
+  TargetBreaker,
+  TargetHost,
+  TargetHostList,
+  TargetLimits,
+  TargetLimitsInput,
   TaskTarget,
   Verification,
   WebhookEnvelope,
@@ -23,6 +28,7 @@ export type {
 } from '@carillon/contract'
 export type { AccountCalls, VerifyOptions } from './account.js'
 export type { CalendarCalls } from './calendars.js'
+export type { TargetCalls } from './targets.js'
 export { type Client, type ClientOptions, createClient } from './client.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'

@@ -10,6 +10,8 @@ import type {
   JobPatch,
   PauseInput,
   Run,
+  TargetHost,
+  TargetLimitsInput,
   Verification,
   Why,
 } from '@carillon/contract'
@@ -31,6 +33,15 @@ export interface CalendarsPort {
   get(tenant: number, name: string): Promise<Calendar>
   put(tenant: number, name: string, input: CalendarInput): Promise<Calendar>
   delete(tenant: number, name: string): Promise<void>
+}
+
+/** The hosts that jobs call: their limits and breakers. */
+export interface TargetsPort {
+  list(tenant: number, query: PageQuery): Promise<{ data: TargetHost[]; next_cursor: string | null }>
+  get(tenant: number, host: string): Promise<TargetHost>
+  put(tenant: number, host: string, input: TargetLimitsInput): Promise<TargetHost>
+  deleteLimits(tenant: number, host: string): Promise<void>
+  reset(tenant: number, host: string): Promise<TargetHost>
 }
 
 export interface RunsPort {
@@ -78,6 +89,7 @@ export interface MetricsPort {
 export interface ApiPorts {
   jobs: JobsPort
   calendars: CalendarsPort
+  targets: TargetsPort
   runs: RunsPort
   account: AccountPort
 }

@@ -17,6 +17,7 @@ import { addHealthRoutes } from './routes/health.js'
 import { addJobChangeRoutes } from './routes/job-changes.js'
 import { addJobRoutes } from './routes/jobs.js'
 import { addRunRoutes } from './routes/runs.js'
+import { addTargetRoutes } from './routes/targets.js'
 import { addComponents } from './schemas.js'
 import { timeouts } from './timeouts.js'
 import { toValidationError } from './validation.js'
@@ -130,6 +131,7 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
   addJobRoutes(app, ports.jobs)
   addJobChangeRoutes(app, ports.jobs)
   addCalendarRoutes(app, ports.calendars)
+  addTargetRoutes(app, ports.targets)
   addRunRoutes(app, ports.runs)
   addAccountRoutes(app, ports.account)
   addClusterRoutes(app, ports.account)

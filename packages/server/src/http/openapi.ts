@@ -20,6 +20,7 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       tags: [
         { name: 'jobs', description: 'What to run and when' },
         { name: 'runs', description: 'What became of every tick' },
+        { name: 'targets', description: 'The hosts that jobs call: limits and breakers' },
         { name: 'calendars', description: 'Days and stretches of time that jobs leave out' },
         { name: 'operations', description: 'For probes, scrapers and tools' },
       ],
@@ -40,7 +41,7 @@ interface Answer {
 export interface Operation {
   operationId: string
   summary: string
-  tag: 'jobs' | 'runs' | 'calendars' | 'operations'
+  tag: 'jobs' | 'runs' | 'calendars' | 'targets' | 'operations'
   description?: string
   body?: object
   querystring?: object

@@ -14,6 +14,15 @@ export interface LeasedRun extends RunIdentity {
   token: number
   holder: number
   catchUp: boolean
+  /** What its host's protection says of it. Left out where nothing was asked. */
+  guard?: RunGuard
+}
+
+export interface RunGuard {
+  /** The one run by which a breaker that was open finds out whether its host is well. */
+  probe: boolean
+  /** No attempt at the host may take longer; null: as long as the job says. */
+  timeoutMs: number | null
 }
 
 /** The version of the job that a run was fired with. */

@@ -44,6 +44,12 @@ export class Metrics implements LoopMetrics {
   readonly catchUpTicks = this.gauge('catch_up_ticks', 'Missed ticks that this scheduler has yet to catch up')
   readonly overloaded = this.gauge('overloaded', '1 while this scheduler does not keep up with its ticks')
   readonly inFlight = this.gauge('runs_in_flight', 'Runs that this worker holds')
+  readonly breakers = new Gauge({
+    name: 'carillon_target_breakers',
+    help: 'Hosts whose breaker is not closed, by its state, in the whole fleet',
+    labelNames: ['state'],
+    registers: [this.registry],
+  })
   readonly unserved = this.gauge('runs_unserved', 'Due runs whose task no live worker serves')
 
   constructor() {

@@ -1,5 +1,6 @@
 import type { ApiPorts } from '../http/api.js'
 import { Account } from '../pipeline/account/account.js'
+import { Targets } from '../pipeline/protect/targets.js'
 import { History } from '../pipeline/record/history.js'
 import { Calendars } from '../pipeline/register/calendars.js'
 import { Registry } from '../pipeline/register/registry.js'
@@ -28,6 +29,7 @@ export function composeApi(
     ...(hints.runFired !== undefined && { onTriggered: hints.runFired }),
   })
   const calendars = new Calendars({ database, lateToleranceMs, onChanged: hints.jobChanged })
+  const targets = new Targets({ database, onOpened: () => hints.runFired?.() })
   const history = new History(database)
   const account = new Account({
     database,
@@ -37,6 +39,7 @@ export function composeApi(
   return {
     jobs: registry,
     calendars,
+    targets,
     runs: {
       async listByJob(tenant, jobId, query) {
         return history.ofJob(await registry.find(tenant, jobId), jobId, query)

@@ -1,6 +1,7 @@
 import { Ownership } from '../cluster/ownership.js'
 import { Upkeep } from '../pipeline/archive/upkeep.js'
 import { Events } from '../pipeline/alert/events.js'
+import { Breakers } from '../pipeline/protect/breakers.js'
 import { UnservedReport } from '../pipeline/queue/unserved.js'
 import { Rescue } from '../pipeline/recover/rescue.js'
 import { ResumeDue } from '../pipeline/register/resume-due.js'
@@ -26,6 +27,7 @@ const upkeepMs = 3_600_000
 const unservedMs = 5_000
 const rescueMs = 1_000
 const eventsMs = 5_000
+const breakersMs = 1_000
 const resumeMs = 500
 
 /** Owns partitions, fires their ticks, takes back what dead processes held, and keeps the ledger's days in order. */
@@ -61,6 +63,12 @@ export function composeScheduler(
   const rescue = new Rescue({ database, log, metrics, onRescued: hints.runRescued })
   const upkeep = new Upkeep({ database, log, ...config })
   const resume = new ResumeDue({ database, log, onChanged: () => fire.lookNow() })
+  const breakers = new Breakers({
+    database,
+    metrics,
+    raise: (event) => events.raise(event),
+    resolve: (fingerprint, tenant) => events.resolve(fingerprint, tenant),
+  })
   const unserved = new UnservedReport({ database, clock, log, metrics })
 
   const owning: Service = loop(context, 'own', config.heartbeatMs, async () => {
@@ -73,10 +81,11 @@ export function composeScheduler(
   const keeping = loop(context, 'upkeep', upkeepMs, () => upkeep.runOnce())
   const reporting = loop(context, 'unserved', unservedMs, () => unserved.runOnce())
   const resuming = loop(context, 'resume', resumeMs, () => resume.runOnce())
+  const breaking = loop(context, 'breakers', breakersMs, () => breakers.runOnce())
   const settling = loop(context, 'events', eventsMs, () => events.runOnce())
 
   return {
-    services: [owning, ...fire.services, rescuing, keeping, reporting, resuming, settling],
+    services: [owning, ...fire.services, rescuing, keeping, reporting, resuming, breaking, settling],
     ownership,
     prepare: () => upkeep.makeDays(),
     jobChanged: () => fire.lookNow(),

@@ -1,6 +1,8 @@
 import { loopbackOnly, readEnvironment } from '../config.js'
 import { deliver, type Targets } from '../pipeline/execute/deliver.js'
 import { Worker } from '../pipeline/execute/worker.js'
+import { outcomeOf } from '../pipeline/protect/outcome.js'
+import { HostReports } from '../pipeline/protect/reports.js'
 import { Leasing } from '../pipeline/queue/leasing.js'
 import { Closer } from '../pipeline/record/closer.js'
 import type { Service } from '../platform/service.js'
@@ -25,6 +27,7 @@ export interface WorkerRole {
 }
 
 const reconcileMs = 10_000
+const reportMs = 300
 
 /** Leases runs, starts each at its instant, delivers it and records what came of it. */
 export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole {
@@ -39,6 +42,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     aheadMs: config.leaseAheadMs,
   })
   const record = new Closer({ database, clock, log, metrics, batchMs: config.closeBatchMs })
+  const hosts = new HostReports({ database, clock, log })
   const worker: Worker = new Worker({
     ports: {
       lease: (holder, most) => queue.lease(holder, most),
@@ -47,7 +51,13 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       handBack: (holder, runs) => queue.handBack(holder, runs),
       stillHeld: (holder, runs) => queue.stillHeld(holder, runs),
       definitions: (wanted) => queue.definitions(wanted),
-      deliver: (run, definition, signal) => deliver(targets, run, definition, signal),
+      deliver: async (run, definition, signal) => {
+        const delivered = await deliver(targets, run, definition, signal)
+        const said = outcomeOf(run, definition, delivered)
+        if (said !== null) hosts.note(said)
+        if (said?.probe === true) reporting.wake()
+        return delivered
+      },
       close: async (result) => {
         const answer = await record.close(result)
         queue.freed(result.run.job)
@@ -65,10 +75,11 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   })
   const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce())
   const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.reconcileOnce())
+  const reporting = loop(context, 'host-reports', reportMs, () => hosts.runOnce())
   const looking = loop(context, 'revocations', config.heartbeatMs, () => worker.lookOnce())
 
   return {
-    services: [leasing, looking, reconciling],
+    services: [leasing, looking, reconciling, reporting],
     worker,
     runFired: () => leasing.wake(),
     runsCameBack() {

@@ -4,6 +4,7 @@ import type { ApiPorts, HealthPort, JobsPort, MetricsPort, PageQuery, RunsPort }
 import type { HttpOptions } from '../../src/http/server.js'
 import { MemoryAccount } from './account-port.js'
 import { MemoryCalendars } from './calendars-port.js'
+import { MemoryTargets } from './targets-port.js'
 
 /** Jobs and runs in memory, behind the ports that the HTTP room is handed. */
 export class MemoryPorts implements ApiPorts {
@@ -13,6 +14,7 @@ export class MemoryPorts implements ApiPorts {
   readonly pages: PageQuery[] = []
   readonly account = new MemoryAccount()
   readonly calendars = new MemoryCalendars()
+  readonly targets = new MemoryTargets()
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
 

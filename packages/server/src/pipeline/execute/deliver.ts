@@ -27,7 +27,7 @@ export async function deliver(
     catchUp: run.catchUp,
     idempotencyKey: keyOf(run, jobId, definition),
     payload: definition.payload,
-    timeoutMs: definition.timeout_seconds * 1000,
+    timeoutMs: Math.min(definition.timeout_seconds * 1000, run.guard?.timeoutMs ?? Number.POSITIVE_INFINITY),
   }
   const { target } = definition
   const kind: Target<TargetDefinition> = targets[target.type]
