@@ -10,6 +10,7 @@ import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
 import { nextCommand } from './commands/next.js'
 import { runsCommand } from './commands/runs.js'
+import { targetsCommand } from './commands/targets.js'
 import { upCommand } from './commands/up.js'
 import { verifyCommand } from './commands/verify.js'
 import { whyCommand } from './commands/why.js'
@@ -27,6 +28,7 @@ const program = new Command('carillon')
   .addCommand(jobsCommand())
   .addCommand(runsCommand())
   .addCommand(calendarsCommand())
+  .addCommand(targetsCommand())
   .addCommand(nextCommand())
   .addCommand(whyCommand())
   .addCommand(verifyCommand())
