@@ -1,13 +1,10 @@
 // One-offs registered over REST, due three seconds later and 20 ms apart: how long after its instant each arrives.
-import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createClient } from '@carillon/sdk'
-
-const command = fileURLToPath(new URL('../packages/cli/bin/carillon.js', import.meta.url))
+import { startCarillon } from './carillon.mjs'
 
 export async function measure({ n = 100 }) {
   const dataDir = mkdtempSync(join(tmpdir(), 'carillon-bench-'))
@@ -18,14 +15,14 @@ export async function measure({ n = 100 }) {
     request.resume().on('end', () => response.end())
   })
   await new Promise((resolve) => sink.listen(0, '127.0.0.1', resolve))
-  const server = await up(dataDir)
+  const server = await startCarillon(['--data-dir', dataDir])
   try {
     const due = await register(server.url, `http://127.0.0.1:${sink.address().port}/`, n)
     const last = Math.max(...due.values())
     while (Date.now() < last + 2_000) await new Promise((resolve) => setTimeout(resolve, 100))
     return figuresOf(due, arrivals)
   } finally {
-    await server.stop()
+    await server.end()
     sink.close()
     rmSync(dataDir, { recursive: true, force: true })
   }
@@ -68,23 +65,5 @@ function figuresOf(due, arrivals) {
     lost: [...due.keys()].filter((job) => !arrivals.has(job)).length,
     doubled: [...arrivals.values()].filter((times) => times.length > 1).length,
     early: lags.filter((lag) => lag < 0).length,
-  }
-}
-
-async function up(dataDir) {
-  const child = spawn(process.execPath, [command, 'up', '--json', '--port', '0', '--data-dir', dataDir], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  const line = await new Promise((resolve, reject) => {
-    child.stdout.once('data', (chunk) => resolve(chunk.toString()))
-    child.once('exit', (code) => reject(new Error(`carillon up ended with ${code}`)))
-  })
-  return {
-    url: JSON.parse(line).url,
-    stop: () => {
-      child.kill('SIGTERM')
-      return exited
-    },
   }
 }

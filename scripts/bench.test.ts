@@ -33,6 +33,15 @@ describe('npm run bench', () => {
     expect(stdout).not.toMatch(/NaN|undefined/)
   })
 
+  it('holds slow runs in flight over several processes, and closes each once', () => {
+    const { status, stdout } = bench('in-flight', '--n', '3000', '--seconds', '2', '--json')
+    expect(status).toBe(0)
+    const figures = JSON.parse(stdout) as Record<string, unknown>
+    expect(figures).toMatchObject({ workload: 'in-flight', n: 3_000, processes: 3, lost: 0, doubled: 0 })
+    for (const name of ['in_flight_after_ms', 'closed_after_ms', 'closes_per_s', 'kb_per_run'])
+      expect(figures[name], name).toBeGreaterThan(0)
+  })
+
   it('names the workloads when asked for one that is not there', () => {
     const { status, stderr } = bench('whel')
     expect(status).toBe(2)

@@ -8,7 +8,7 @@ const command = fileURLToPath(new URL('../../packages/cli/bin/carillon.js', impo
 const tasks = fileURLToPath(new URL('./soak-tasks.mjs', import.meta.url))
 
 /** One process by its part in the fleet; over the soak it has several lives. */
-class Member {
+export class Member {
   /** @type {import('node:child_process').ChildProcess | null} */
   child = null
   /** @type {string | null} */

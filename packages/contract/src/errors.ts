@@ -41,6 +41,21 @@ export const errorCatalogue = {
     title: 'No job calls this host, and it has no limits',
     hint: 'List the hosts with GET /api/v1/targets. A host is written as in the URL, with its port unless that is the usual one.',
   },
+  run_not_found: {
+    status: 404,
+    title: 'There is no such run',
+    hint: "List the runs of a job with GET /api/v1/jobs/{job_id}/runs. A tick has a run from shortly before its time on, and until the ledger's retention is over.",
+  },
+  dead_letter_not_found: {
+    status: 404,
+    title: 'There is no such dead letter',
+    hint: 'It was re-driven or discarded, or the run never was one: GET /api/v1/runs/{run_id} tells. List them with GET /api/v1/dead-letters.',
+  },
+  redrive_not_found: {
+    status: 404,
+    title: 'There is no such re-drive',
+    hint: 'List them with GET /api/v1/redrives.',
+  },
   request_timeout: {
     status: 408,
     title: 'The request did not arrive in time',
@@ -55,6 +70,31 @@ export const errorCatalogue = {
     status: 409,
     title: 'The job has ended',
     hint: 'No tick is ahead, so there is nothing to pause, resume or edit. Register a new job; triggering this one still works.',
+  },
+  job_deleted: {
+    status: 409,
+    title: 'The job was deleted',
+    hint: 'Nothing of it starts any more. Discard its dead letters, or register the job anew and trigger it.',
+  },
+  run_ended: {
+    status: 409,
+    title: 'The run has ended',
+    hint: 'There is nothing left to cancel. GET /api/v1/runs/{run_id} says how it ended.',
+  },
+  run_ahead: {
+    status: 409,
+    title: 'The run is ahead, behind another one of its job',
+    hint: 'Cancel the earlier run first, or this one when its time has come. To keep a job from running, pause it.',
+  },
+  run_not_dead: {
+    status: 409,
+    title: 'The run is no dead letter',
+    hint: 'Only a run that used up its attempts can be retried. To run a job once more, trigger it.',
+  },
+  redrive_ended: {
+    status: 409,
+    title: 'The re-drive has ended',
+    hint: 'There is nothing left to cancel. Runs that are back in the queue can be cancelled one by one.',
   },
   job_version_conflict: {
     status: 409,

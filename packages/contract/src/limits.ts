@@ -26,6 +26,8 @@ export const limits = {
   burst: 100_000,
   hostConcurrent: 100_000,
   countedWaiting: 10_000,
+  redrivePerSecond: 1_000,
+  redriveCanary: 100,
   jsonDepth: 64,
   page: 200,
   runsPage: 1_000,

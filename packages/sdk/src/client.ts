@@ -1,6 +1,7 @@
 import type { Job, JobInput, JobList, JobPatch, PauseInput, Run, Why } from '@carillon/contract'
 import { type AccountCalls, accountCalls } from './account.js'
 import { type CalendarCalls, calendarCalls } from './calendars.js'
+import { type DeadLetterCalls, deadLetterCalls } from './dead-letters.js'
 import { type TargetCalls, targetCalls } from './targets.js'
 import { type Call, send, type TransportOptions } from './transport.js'
 
@@ -19,7 +20,7 @@ export interface ClientOptions {
   random?: () => number
 }
 
-export interface Client extends AccountCalls, CalendarCalls, TargetCalls {
+export interface Client extends AccountCalls, CalendarCalls, DeadLetterCalls, TargetCalls {
   readonly jobs: {
     create(input: JobInput): Promise<Job>
     /** One page; pass its `next_cursor` for the next one. */
@@ -74,6 +75,7 @@ export function createClient(options: ClientOptions): Client {
     },
     ...accountCalls(call),
     ...calendarCalls(call),
+    ...deadLetterCalls(call),
     ...targetCalls(call),
   }
 }

@@ -7,6 +7,11 @@ export type {
   Brake,
   BrakeInput,
   ClusterView,
+  DeadLetter,
+  DeadLetterDetail,
+  DeadLetterFilter,
+  DeadLetterGroup,
+  DeadLetterList,
   Event,
   FieldProblem,
   Finding,
@@ -14,7 +19,12 @@ export type {
   Job,
   JobInput,
   JobList,
+  Redrive,
+  RedriveFilter,
+  RedriveInput,
   Run,
+  RunAttempt,
+  RunDetail,
   Target,
   TargetBreaker,
   TargetHost,
@@ -28,6 +38,7 @@ export type {
 } from '@carillon/contract'
 export type { AccountCalls, VerifyOptions } from './account.js'
 export type { CalendarCalls } from './calendars.js'
+export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
 export type { TargetCalls } from './targets.js'
 export { type Client, type ClientOptions, createClient } from './client.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'

@@ -4,12 +4,21 @@ import type {
   Calendar,
   CalendarInput,
   ClusterView,
+  DeadLetterDetail,
+  DeadLetterFilter,
+  DeadLetterGroupList,
+  DeadLetterList,
   Event,
   Job,
   JobInput,
   JobPatch,
   PauseInput,
+  Redrive,
+  RedriveFilter,
+  RedriveInput,
+  RedriveList,
   Run,
+  RunDetail,
   TargetHost,
   TargetLimitsInput,
   Verification,
@@ -50,6 +59,26 @@ export interface RunsPort {
     jobId: string,
     query: PageQuery,
   ): Promise<{ runs: Run[]; next_cursor: string | null }>
+  get(tenant: number, runId: string): Promise<RunDetail>
+  cancel(tenant: number, runId: string): Promise<RunDetail>
+  retry(tenant: number, runId: string, input: RedriveInput): Promise<RunDetail>
+}
+
+/** Runs that used up their attempts, and their way back into the queue. */
+export interface DeadLettersPort {
+  list(
+    tenant: number,
+    query: PageQuery & Pick<DeadLetterFilter, 'job_id' | 'fingerprint'>,
+  ): Promise<DeadLetterList>
+  groups(tenant: number, query: Pick<DeadLetterFilter, 'job_id'>): Promise<DeadLetterGroupList>
+  get(tenant: number, runId: string): Promise<DeadLetterDetail>
+  redrive(tenant: number, runId: string, input: RedriveInput): Promise<RunDetail>
+  discard(tenant: number, runId: string): Promise<void>
+  discardMany(tenant: number, filter: DeadLetterFilter): Promise<number>
+  startRedrive(tenant: number, filter: RedriveFilter): Promise<Redrive>
+  listRedrives(tenant: number): Promise<RedriveList>
+  getRedrive(tenant: number, redrive: number): Promise<Redrive>
+  cancelRedrive(tenant: number, redrive: number): Promise<Redrive>
 }
 
 /** What became of every tick, and how the fleet is. */
@@ -91,5 +120,6 @@ export interface ApiPorts {
   calendars: CalendarsPort
   targets: TargetsPort
   runs: RunsPort
+  deadLetters: DeadLettersPort
   account: AccountPort
 }

@@ -12,10 +12,12 @@ import { addAccountRoutes } from './routes/account.js'
 import { addBrakeRoutes } from './routes/brake.js'
 import { addClusterRoutes } from './routes/cluster.js'
 import { addCalendarRoutes } from './routes/calendars.js'
+import { addDeadLetterRoutes } from './routes/dead-letters.js'
 import { addDashboard } from './routes/dashboard.js'
 import { addHealthRoutes } from './routes/health.js'
 import { addJobChangeRoutes } from './routes/job-changes.js'
 import { addJobRoutes } from './routes/jobs.js'
+import { addRedriveRoutes } from './routes/redrives.js'
 import { addRunRoutes } from './routes/runs.js'
 import { addTargetRoutes } from './routes/targets.js'
 import { addComponents } from './schemas.js'
@@ -85,6 +87,7 @@ function createFastify({ log, maxBodyBytes }: AppOptions): FastifyInstance {
         removeAdditional: false,
         useDefaults: false,
         discriminator: true,
+        allowUnionTypes: true,
         verbose: true,
       },
     },
@@ -133,6 +136,8 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
   addCalendarRoutes(app, ports.calendars)
   addTargetRoutes(app, ports.targets)
   addRunRoutes(app, ports.runs)
+  addDeadLetterRoutes(app, ports.deadLetters)
+  addRedriveRoutes(app, ports.deadLetters)
   addAccountRoutes(app, ports.account)
   addClusterRoutes(app, ports.account)
   addBrakeRoutes(app, ports.account)

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { CarillonError } from '@carillon/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { inspectJson } from './json-inspect.js'
 import { locateSyntaxProblem } from './json-syntax.js'
 import { refusal } from './refusal.js'
@@ -20,6 +21,12 @@ export function emptyBody(): CarillonError {
     detail: 'The body is empty.',
     hint: 'Send a JSON object, with Content-Type: application/json.',
   })
+}
+
+/** For calls of which nothing needs to be said. */
+export function bodyMayBeEmpty(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  if (request.body === undefined) request.body = {}
+  done()
 }
 
 function parse(text: string): unknown {

@@ -20,6 +20,7 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       tags: [
         { name: 'jobs', description: 'What to run and when' },
         { name: 'runs', description: 'What became of every tick' },
+        { name: 'dead letters', description: 'Runs that used up their attempts' },
         { name: 'targets', description: 'The hosts that jobs call: limits and breakers' },
         { name: 'calendars', description: 'Days and stretches of time that jobs leave out' },
         { name: 'operations', description: 'For probes, scrapers and tools' },
@@ -41,7 +42,7 @@ interface Answer {
 export interface Operation {
   operationId: string
   summary: string
-  tag: 'jobs' | 'runs' | 'calendars' | 'targets' | 'operations'
+  tag: 'jobs' | 'runs' | 'dead letters' | 'targets' | 'calendars' | 'operations'
   description?: string
   body?: object
   querystring?: object

@@ -10,10 +10,16 @@ export interface LeasedRun extends RunIdentity {
   epoch: number
   attempt: number
   maxAttempts: number
+  /** How often it was re-driven. */
+  round: number
   availableAt: number
+  /** When it was made, or re-driven. */
+  firedAt: number
   token: number
   holder: number
   catchUp: boolean
+  /** In place of the definition's, where it was given with a re-drive. */
+  payload?: unknown
   /** What its host's protection says of it. Left out where nothing was asked. */
   guard?: RunGuard
 }

@@ -6,6 +6,7 @@ import { Calendars } from '../pipeline/register/calendars.js'
 import { Registry } from '../pipeline/register/registry.js'
 import { checkTarget } from '../targets/check.js'
 import type { Context, Hints } from './context.js'
+import { composeInterventions } from './interventions.js'
 import { addressGuardOf } from './worker.js'
 
 /** Well below the time after which clients and proxies give up: the rest is asked for with a cursor. */
@@ -31,6 +32,10 @@ export function composeApi(
   const calendars = new Calendars({ database, lateToleranceMs, onChanged: hints.jobChanged })
   const targets = new Targets({ database, onOpened: () => hints.runFired?.() })
   const history = new History(database)
+  const interventions = composeInterventions(context, {
+    jobOf: (tenant, jobId) => registry.find(tenant, jobId),
+    ...(hints.runFired !== undefined && { onRedriven: hints.runFired }),
+  })
   const account = new Account({
     database,
     clock: context.clock,
@@ -44,7 +49,9 @@ export function composeApi(
       async listByJob(tenant, jobId, query) {
         return history.ofJob(await registry.find(tenant, jobId), jobId, query)
       },
+      ...interventions.runs,
     },
+    deadLetters: interventions.deadLetters,
     account: {
       why: (tenant, jobId, at) => account.why(tenant, jobId, at),
       verify: (tenant, query) => account.verify(tenant, { ...query, budgetMs: verifyBudgetMs }),

@@ -1,6 +1,8 @@
 import { Ownership } from '../cluster/ownership.js'
 import { Upkeep } from '../pipeline/archive/upkeep.js'
 import { Events } from '../pipeline/alert/events.js'
+import { LetterWatch } from '../pipeline/intervene/letter-watch.js'
+import { Redriving } from '../pipeline/intervene/redriving.js'
 import { Breakers } from '../pipeline/protect/breakers.js'
 import { UnservedReport } from '../pipeline/queue/unserved.js'
 import { Rescue } from '../pipeline/recover/rescue.js'
@@ -29,6 +31,8 @@ const rescueMs = 1_000
 const eventsMs = 5_000
 const breakersMs = 1_000
 const resumeMs = 500
+const redriveMs = 250
+const letterWatchMs = 5_000
 
 /** Owns partitions, fires their ticks, takes back what dead processes held, and keeps the ledger's days in order. */
 export function composeScheduler(
@@ -69,6 +73,12 @@ export function composeScheduler(
     raise: (event) => events.raise(event),
     resolve: (fingerprint, tenant) => events.resolve(fingerprint, tenant),
   })
+  const redrive = new Redriving({ database, log, onRedriven: hints.runFired })
+  const letterWatch = new LetterWatch({
+    database,
+    raise: (event) => events.raise(event),
+    resolve: (fingerprint, tenant) => events.resolve(fingerprint, tenant),
+  })
   const unserved = new UnservedReport({ database, clock, log, metrics })
 
   const owning: Service = loop(context, 'own', config.heartbeatMs, async () => {
@@ -82,10 +92,23 @@ export function composeScheduler(
   const reporting = loop(context, 'unserved', unservedMs, () => unserved.runOnce())
   const resuming = loop(context, 'resume', resumeMs, () => resume.runOnce())
   const breaking = loop(context, 'breakers', breakersMs, () => breakers.runOnce())
+  const redriving = loop(context, 'redrive', redriveMs, () => redrive.runOnce())
+  const watching = loop(context, 'dead-letters', letterWatchMs, () => letterWatch.runOnce())
   const settling = loop(context, 'events', eventsMs, () => events.runOnce())
 
   return {
-    services: [owning, ...fire.services, rescuing, keeping, reporting, resuming, breaking, settling],
+    services: [
+      owning,
+      ...fire.services,
+      rescuing,
+      keeping,
+      reporting,
+      resuming,
+      settling,
+      redriving,
+      watching,
+      breaking,
+    ],
     ownership,
     prepare: () => upkeep.makeDays(),
     jobChanged: () => fire.lookNow(),

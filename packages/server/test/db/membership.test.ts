@@ -12,6 +12,7 @@ import { useHouse } from '../kit/use-house.js'
 const house = useHouse()
 const longAgo = 86_400_000
 const day = 86_400_000
+const reconnectMs = 1_000
 
 interface ProcessRow {
   state: string
@@ -43,6 +44,13 @@ async function fleet(count: number): Promise<TestNode[]> {
   for (const node of nodes) pretendServerAge(node.database, longAgo)
   for (const node of [...nodes].reverse()) await node.membership.heartbeat()
   return nodes
+}
+
+async function partitionsOf(node: TestNode): Promise<number> {
+  const rows = await house().query('SELECT FROM carillon.partitions WHERE owner = $1', [
+    node.membership.incarnation,
+  ])
+  return rows.length
 }
 
 /** Lets time pass, with a life sign of these nodes every quarter of a second. */
@@ -194,15 +202,16 @@ describe('a process that leaves', () => {
 })
 
 describe('a process that crashed', () => {
-  test('is found dead by its lost connection after two missed heartbeats, long before any lease ends', async () => {
+  test('is found dead by its lost connection after a second, long before any lease ends', async () => {
     const [one, other] = (await fleet(2)) as [TestNode, TestNode]
     const gone = goneCount(one)
     await other.crash()
-    await live([one], times.heartbeatMs)
+    await live([one], reconnectMs - times.heartbeatMs)
     expect(await stateOf(other)).toBe('alive')
+    const toldOfItsPartitions = gone()
     await live([one], times.heartbeatMs)
     expect(await processOf(other.membership.incarnation)).toMatchObject({ state: 'dead' })
-    expect(gone()).toBe(1)
+    expect(gone()).toBe(toldOfItsPartitions + 1)
     expect(one.membership.live('scheduler')).toEqual([one.membership.incarnation])
   })
 
@@ -221,7 +230,7 @@ describe('a process that crashed', () => {
     const [one, two, crashed] = (await fleet(3)) as [TestNode, TestNode, TestNode]
     const counts = [goneCount(one), goneCount(two)]
     await crashed.crash()
-    await house().clock.advance(2 * times.heartbeatMs)
+    await house().clock.advance(reconnectMs)
     await Promise.all([one.membership.heartbeat(), two.membership.heartbeat()])
     await live([one, two], times.heartbeatMs)
     expect(await stateOf(crashed)).toBe('dead')
@@ -235,7 +244,7 @@ describe('a process that crashed', () => {
       await slow.membership.heartbeat()
       return send()
     })
-    await live([one], 2 * times.heartbeatMs)
+    await live([one], reconnectMs)
     expect(await stateOf(slow)).toBe('alive')
   })
 
@@ -248,8 +257,41 @@ describe('a process that crashed', () => {
       await session.query('SELECT pg_advisory_lock($1)', [slow.membership.incarnation])
       return send()
     })
-    await live([one], 2 * times.heartbeatMs)
+    await live([one], reconnectMs)
     expect(await stateOf(slow)).toBe(untouched)
+  })
+
+  test('and is back within a second keeps its runs and its id; its partitions may be another’s by then', async () => {
+    const [one, slow] = (await fleet(2)) as [TestNode, TestNode]
+    const me = slow.membership.incarnation
+    await slow.ownership.runOnce()
+    expect(slow.ownership.current()).not.toEqual([])
+    await endSessionLock(slow)
+    const gone = goneCount(one)
+    await live([one], 2 * times.heartbeatMs)
+    expect(gone()).toBe(1)
+    expect(one.membership.live('scheduler')).toEqual([one.membership.incarnation])
+    expect(await partitionsOf(slow)).toBe(0)
+    await live([one], times.heartbeatMs)
+    await slow.membership.heartbeat()
+    expect(slow.membership.incarnation).toBe(me)
+    expect(await stateOf(slow)).toBe('alive')
+    await one.membership.heartbeat()
+    expect(one.membership.live('scheduler')).toContain(me)
+  })
+
+  test('keeps its partitions when a life sign of it arrives just before they are freed', async () => {
+    const [one, slow] = (await fleet(2)) as [TestNode, TestNode]
+    await slow.ownership.runOnce()
+    const owned = await partitionsOf(slow)
+    await endSessionLock(slow)
+    meddleWith(one.database, 'disown', async (send) => {
+      await slow.membership.heartbeat()
+      return send()
+    })
+    await live([one], 2 * times.heartbeatMs)
+    expect(await partitionsOf(slow)).toBe(owned)
+    expect(owned).toBeGreaterThan(0)
   })
 })
 
@@ -301,9 +343,9 @@ describe('a process that is silent while its connection stands', () => {
 describe('a look around that fails half way', () => {
   test('does not keep those who left from being told at the next one', async () => {
     const [one, leaving, crashed] = (await fleet(3)) as [TestNode, TestNode, TestNode]
-    const gone = goneCount(one)
     await crashed.crash()
-    await live([one, leaving], times.heartbeatMs)
+    await live([one, leaving], reconnectMs - times.heartbeatMs)
+    const gone = goneCount(one)
     await leaving.leave()
     const heal = meddleWith(one.database, 'declare-dead', () => Promise.reject(new Error('away')))
     await house().clock.advance(times.heartbeatMs)

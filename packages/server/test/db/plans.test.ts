@@ -31,6 +31,8 @@ const mayScan: Record<string, string[]> = {
   'pipeline/protect/put-limits.sql': ['queue'],
   // When a person asks by the name of a job that is gone.
   'pipeline/account/job-of-name.sql': ['jobs'],
+  // One step of the index for each job that has any.
+  'pipeline/intervene/unannounced-letters.sql': ['dead_letters'],
   // Some times a day, in the background.
   'pipeline/archive/forget-collected.sql': ['replays'],
 }
@@ -46,6 +48,8 @@ const intended: Record<string, string[]> = {
   'pipeline/fire/overlap.sql': ['timers_pkey', 'queue_slot'],
   'pipeline/fire/read-replays.sql': ['replays_running', 'queue_slot'],
   'pipeline/fire/replay.sql': ['replays_pkey', 'queue_slot'],
+  'pipeline/intervene/redrive-letter.sql': ['dead_letters_pkey', 'timers_pkey', 'jobs_pkey'],
+  'pipeline/intervene/unannounced-letters.sql': ['dead_letters_latest_of_job'],
   'pipeline/queue/lease.sql': ['queue_ready', 'queue_waiting', 'queue_slot'],
   'pipeline/queue/unserved.sql': ['queue_ready', 'queue_waiting'],
   'pipeline/protect/settle-targets.sql': ['queue_ready', 'queue_waiting'],

@@ -143,7 +143,7 @@ describe('partitions of real processes', () => {
     })
     await scheduler.killHard()
     expect(await takeover('kill -9', all)).toBeLessThan(leaseTtlMs * 0.8)
-    expect(await nodeOf(scheduler)).toMatchObject({ state: 'dead' })
+    await until('it is declared dead', async () => (await nodeOf(scheduler))?.state === 'dead')
     await expectTicks(jobs, 3)
   })
 

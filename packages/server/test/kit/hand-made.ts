@@ -196,6 +196,7 @@ export class HandMade {
       version: 1,
       epoch: 1,
       attempts: 4,
+      max_attempts: 4,
       round: 0,
       catch_up: false,
       reason: 'failed',

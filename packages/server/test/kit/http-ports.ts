@@ -1,9 +1,10 @@
-import { CarillonError, type Job, type JobInput, type Run } from '@carillon/contract'
+import { CarillonError, type Job, type JobInput, type Run, type RunDetail } from '@carillon/contract'
 import { pino } from 'pino'
 import type { ApiPorts, HealthPort, JobsPort, MetricsPort, PageQuery, RunsPort } from '../../src/http/api.js'
 import type { HttpOptions } from '../../src/http/server.js'
 import { MemoryAccount } from './account-port.js'
 import { MemoryCalendars } from './calendars-port.js'
+import { MemoryDeadLetters, runDetailOf } from './dead-letters-port.js'
 import { MemoryTargets } from './targets-port.js'
 
 /** Jobs and runs in memory, behind the ports that the HTTP room is handed. */
@@ -14,6 +15,7 @@ export class MemoryPorts implements ApiPorts {
   readonly pages: PageQuery[] = []
   readonly account = new MemoryAccount()
   readonly calendars = new MemoryCalendars()
+  readonly deadLetters = new MemoryDeadLetters()
   readonly targets = new MemoryTargets()
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
@@ -51,6 +53,22 @@ export class MemoryPorts implements ApiPorts {
       const { slice, next } = pageOf(this.runsByJob.get(jobId) ?? [], query)
       return { runs: slice, next_cursor: next }
     },
+    get: (_tenant, runId) => this.findRun(runId),
+    cancel: (_tenant, runId) => {
+      this.changes.push({ runId, cancel: true })
+      return this.findRun(runId)
+    },
+    retry: (_tenant, runId, input) => {
+      this.changes.push({ runId, retry: input })
+      return this.findRun(runId)
+    },
+  }
+
+  private findRun(runId: string): Promise<RunDetail> {
+    const run = [...this.runsByJob.values()].flat().find(({ run_id }) => run_id === runId)
+    return run === undefined
+      ? Promise.reject(new CarillonError('run_not_found'))
+      : Promise.resolve(runDetailOf(run))
   }
 
   private change(jobId: string, change: object): Promise<Job> {

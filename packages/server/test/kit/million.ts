@@ -133,9 +133,10 @@ async function insertHistory(session: pg.Client, now: number): Promise<void> {
     [now],
   )
   await session.query(
-    `INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, attempts, round, catch_up,
-                                        reason, dead_at, partition)
-     SELECT $1::bigint - n, n, 0, 0, 1, 1001, 1, 7, 3, 0, false, 'failed', $1, n % 256
+    `INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, attempts, max_attempts,
+                                        round, catch_up, reason, error, dead_at, partition)
+     SELECT $1::bigint - n, n, 0, 0, 1, 1001, 1, 7, 3, 3, 0, false, 'http_status', 'answered ' || 400 + n % 200,
+            $1::bigint - n * 10, n % 256
      FROM generate_series(1::bigint, 50000) n`,
     [now],
   )

@@ -17,6 +17,9 @@ const declareDeadStatement = statement<
   { incarnation: number; beat: number; expired_before: number | null },
   { incarnation: number }
 >(new URL('./declare-dead.sql', import.meta.url))
+const disownStatement = statement<{ incarnation: number; beat: number }, { partition: number }>(
+  new URL('./disown.sql', import.meta.url),
+)
 const leaveStatement = statement<{ incarnation: number }, { incarnation: number }>(
   new URL('./leave.sql', import.meta.url),
 )
@@ -110,7 +113,12 @@ export class PostgresLife implements Life {
 
   private async buryTheDead(): Promise<void> {
     const { database, log } = this.options
-    for (const suspect of this.watch.observe(this.peers, this.incarnation)) {
+    const { doubtful, dead: suspects } = this.watch.observe(this.peers, this.incarnation)
+    for (const { incarnation, beat } of doubtful) {
+      const freed = await database.run(disownStatement, { incarnation, beat })
+      if (freed.length > 0) this.untold.push(incarnation)
+    }
+    for (const suspect of suspects) {
       const [dead] = await database.run(declareDeadStatement, {
         incarnation: suspect.incarnation,
         beat: suspect.beat,

@@ -13,6 +13,7 @@ class Watched {
   private readonly rows = new Map<number, PeerRow>()
   private stepped = 0
   serverAgeMs = 3_600_000
+  readonly doubted: { incarnation: number; beat: number }[] = []
 
   constructor(...incarnations: number[]) {
     for (const incarnation of incarnations) this.add(incarnation)
@@ -61,13 +62,16 @@ class Watched {
     return epoch + this.clock.monotonic() + this.stepped
   }
 
+  /** Answers who should be declared dead; who became doubtful is remembered. */
   look(): Suspect[] {
     const rows = [...this.rows.values()].map((row) => ({
       ...row,
       now: this.databaseNow(),
       server_age_ms: this.serverAgeMs,
     }))
-    return this.watch.observe(rows, self)
+    const { doubtful, dead } = this.watch.observe(rows, self)
+    this.doubted.push(...doubtful)
+    return dead
   }
 
   /** Looks at every heartbeat until then; answers what the last look found. */
@@ -82,11 +86,37 @@ class Watched {
 }
 
 describe('a peer whose connection broke', () => {
-  it('is suspected after two heartbeats are missing, and not sooner', () => {
+  it('is doubtful once two heartbeats are missing, and not sooner: nobody counts on it, but it is not dead', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    expect(cluster.lookAfter(499)).toEqual([])
+    expect(cluster.doubted).toEqual([])
+    expect(cluster.watch.isFresh(peer)).toBe(true)
+    expect(cluster.lookAfter(1)).toEqual([])
+    expect(cluster.watch.isFresh(peer)).toBe(false)
+    cluster.lookAfter(499)
+    expect(cluster.doubted).toEqual([{ incarnation: peer, beat: 1 }])
+  })
+
+  it('is counted on again with its next life sign', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    cluster.lookAfter(750)
+    cluster.beat(peer)
+    cluster.look()
+    expect(cluster.watch.isFresh(peer)).toBe(true)
+    cluster.lookAfter(500)
+    expect(cluster.doubted).toEqual([
+      { incarnation: peer, beat: 1 },
+      { incarnation: peer, beat: 2 },
+    ])
+  })
+
+  it('is dead after a second without a life sign, and not sooner: so long it may take to connect again', () => {
     const cluster = new Watched(self, peer)
     cluster.unlock(peer)
     expect(cluster.look()).toEqual([])
-    expect(cluster.lookAfter(499)).toEqual([])
+    expect(cluster.lookAfter(999)).toEqual([])
     expect(cluster.lookAfter(1)).toEqual([
       { incarnation: peer, beat: 1, expiredBefore: null, why: 'connection lost' },
     ])
@@ -104,10 +134,10 @@ describe('a peer whose connection broke', () => {
   it('is counted from its last beat: one that comes late starts the count anew', () => {
     const cluster = new Watched(self, peer)
     cluster.unlock(peer)
-    cluster.lookAfter(400)
+    cluster.lookAfter(900)
     cluster.beat(peer)
     expect(cluster.look()).toEqual([])
-    expect(cluster.lookAfter(499)).toEqual([])
+    expect(cluster.lookAfter(999)).toEqual([])
     expect(cluster.lookAfter(1)).toMatchObject([{ incarnation: peer, beat: 2 }])
   })
 
@@ -117,7 +147,7 @@ describe('a peer whose connection broke', () => {
     cluster.add(peer)
     cluster.unlock(peer)
     expect(cluster.look()).toEqual([])
-    expect(cluster.lookAfter(500)).toHaveLength(1)
+    expect(cluster.lookAfter(1_000)).toHaveLength(1)
   })
 
   it('is judged by time alone when it never claimed to hold a lock, as behind a pooler', () => {
@@ -232,13 +262,13 @@ describe('the watch over the peers', () => {
     const cluster = new Watched(self, peer, other)
     cluster.unlock(peer)
     cluster.beat(self, other)
-    expect(cluster.lookAfter(500).map(({ incarnation }) => incarnation)).toEqual([peer])
+    expect(cluster.lookAfter(1_000).map(({ incarnation }) => incarnation)).toEqual([peer])
   })
 
   it('repeats a suspicion until it is settled, and forgets a peer that is gone', () => {
     const cluster = new Watched(self, peer)
     cluster.unlock(peer)
-    expect(cluster.lookAfter(500)).toHaveLength(1)
+    expect(cluster.lookAfter(1_000)).toHaveLength(1)
     expect(cluster.lookAfter(250)).toHaveLength(1)
     cluster.remove(peer)
     expect(cluster.lookAfter(250)).toEqual([])

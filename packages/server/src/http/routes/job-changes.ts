@@ -1,8 +1,8 @@
 import { Job, JobPatch, PauseInput, Run } from '@carillon/contract'
 import { Type } from 'typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { JobsPort } from '../api.js'
-import { emptyBody } from '../json-body.js'
+import { bodyMayBeEmpty, emptyBody } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { refTo } from '../schemas.js'
 import { resolveTenant } from '../tenant.js'
@@ -102,9 +102,4 @@ export function addJobChangeRoutes(app: FastifyInstance, jobs: JobsPort): void {
     preValidation: (request, _reply, done) => done(request.body === undefined ? emptyBody() : undefined),
     handler: async (request) => jobs.edit(await resolveTenant(request), request.params.job_id, request.body),
   })
-}
-
-function bodyMayBeEmpty(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  if (request.body === undefined) request.body = {}
-  done()
 }

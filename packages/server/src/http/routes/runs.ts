@@ -1,7 +1,9 @@
-import { limits, RunArray } from '@carillon/contract'
+import { limits, RedriveInput, RunArray, RunDetail } from '@carillon/contract'
+import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import type { RunsPort } from '../api.js'
-import { commonErrors, operation } from '../openapi.js'
+import { bodyMayBeEmpty } from '../json-body.js'
+import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { type PageParameters, pageOf, pageSchema, readIntegers } from '../page.js'
 import { refTo } from '../schemas.js'
 import { resolveTenant } from '../tenant.js'
@@ -23,6 +25,43 @@ const listOperation = operation({
   errors: ['job_not_found', 'validation_failed', 'unknown_field', 'invalid_cursor', ...commonErrors],
 })
 
+export const runParams = Type.Object({ run_id: Type.String({ description: 'run_…, as the server gave it' }) })
+export interface RunParams {
+  run_id: string
+}
+
+const getOperation = operation({
+  operationId: 'getRun',
+  summary: 'Read one run, with all of its attempts',
+  tag: 'runs',
+  params: runParams,
+  answers: { 200: { description: 'The run', schema: refTo(RunDetail) } },
+  errors: ['run_not_found', ...commonErrors],
+})
+
+const cancelOperation = operation({
+  operationId: 'cancelRun',
+  summary: 'Cancel a run that waits or is under way',
+  description:
+    'One that waits ends at once. Of one that is under way the worker is asked to stop it, and records how it ended: a ' +
+    'result that comes all the same is kept. Its status says which it was.',
+  tag: 'runs',
+  params: runParams,
+  body: Type.Object({}, { additionalProperties: false }),
+  answers: { 202: { description: 'Cancelled, or asked for', schema: refTo(RunDetail) } },
+  errors: [...bodyErrors, 'run_not_found', 'run_ended', 'run_ahead', ...commonErrors],
+})
+
+const retryOperation = operation({
+  operationId: 'retryRun',
+  summary: 'Run a dead run once more: the same as re-driving its dead letter',
+  tag: 'runs',
+  params: runParams,
+  body: refTo(RedriveInput),
+  answers: { 202: { description: 'Back in the queue, in a new round', schema: refTo(RunDetail) } },
+  errors: [...bodyErrors, 'run_not_found', 'run_not_dead', 'job_deleted', ...commonErrors],
+})
+
 export function addRunRoutes(app: FastifyInstance, runs: RunsPort): void {
   app.get<{ Params: JobParams; Querystring: PageParameters }>('/jobs/:job_id/runs', {
     schema: listOperation,
@@ -35,6 +74,27 @@ export function addRunRoutes(app: FastifyInstance, runs: RunsPort): void {
         void reply.header('Link', nextLink(jobId, page.limit, found.next_cursor))
       }
       return found.runs
+    },
+  })
+
+  app.get<{ Params: RunParams }>('/runs/:run_id', {
+    schema: getOperation,
+    handler: async (request) => runs.get(await resolveTenant(request), request.params.run_id),
+  })
+
+  app.post<{ Params: RunParams }>('/runs/:run_id/cancel', {
+    schema: cancelOperation,
+    preValidation: bodyMayBeEmpty,
+    handler: async (request, reply) =>
+      reply.code(202).send(await runs.cancel(await resolveTenant(request), request.params.run_id)),
+  })
+
+  app.post<{ Params: RunParams; Body: RedriveInput }>('/runs/:run_id/retry', {
+    schema: retryOperation,
+    preValidation: bodyMayBeEmpty,
+    handler: async (request, reply) => {
+      const tenant = await resolveTenant(request)
+      return reply.code(202).send(await runs.retry(tenant, request.params.run_id, request.body))
     },
   })
 }

@@ -26,7 +26,7 @@ export async function deliver(
     token: run.token,
     catchUp: run.catchUp,
     idempotencyKey: keyOf(run, jobId, definition),
-    payload: definition.payload,
+    payload: 'payload' in run ? run.payload : definition.payload,
     timeoutMs: Math.min(definition.timeout_seconds * 1000, run.guard?.timeoutMs ?? Number.POSITIVE_INFINITY),
   }
   const { target } = definition

@@ -11,8 +11,23 @@ export const cancelledBeforeStart: Delivered = {
   result: undefined,
 }
 
-/** Stopped, or not started, because a newer run of its job takes its place. */
-export const replacedByNewer: Delivered = { ...cancelledBeforeStart, reason: 'replaced' }
+/** Why a run is told to stop, or not started at all, and how it ends when it obeys. */
+export interface Ending {
+  why: string
+  delivered: Delivered
+}
+
+export const endings = {
+  replaced: {
+    why: 'a newer run of this job takes the place of this one',
+    delivered: { ...cancelledBeforeStart, reason: 'replaced' },
+  },
+  /** A person cancelled this very run. */
+  cancelled: {
+    why: 'the run was cancelled',
+    delivered: { ...cancelledBeforeStart, reason: 'cancel_requested' },
+  },
+} as const satisfies Record<string, Ending>
 
 export const definitionGone: Delivered = {
   outcome: 'failed',

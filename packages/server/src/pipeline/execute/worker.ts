@@ -6,7 +6,13 @@ import type { Metrics } from '../../platform/metrics.js'
 import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
 import { DefinitionCache } from './definition-cache.js'
 import { StartLine } from './start-line.js'
-import { cancelledBeforeStart, definitionGone, deliveryBroke, replacedByNewer } from './without-target.js'
+import {
+  cancelledBeforeStart,
+  definitionGone,
+  deliveryBroke,
+  type Ending,
+  endings,
+} from './without-target.js'
 
 type HeldRun = RunIdentity & { token: number }
 
@@ -20,8 +26,11 @@ export type Delivered = Pick<
 export interface WorkerPorts {
   lease(holder: number, most: number): Promise<LeasedRun[]>
   held(holder: number): Promise<HeldRun[]>
-  /** Runs that somebody asked to cancel; `replaced`: because a newer run of the job waits for the place. */
-  revoked(holder: number): Promise<(HeldRun & { replaced: boolean })[]>
+  /**
+   * Runs that are to be cancelled; `replaced`: because a newer run of the job waits for the place; `stop_requested`:
+   * because a person cancelled this very run.
+   */
+  revoked(holder: number): Promise<(HeldRun & { replaced: boolean; stop_requested: boolean })[]>
   /** Of these runs, the tokens that this worker still holds. */
   stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>>
   handBack(holder: number, runs: readonly HeldRun[]): Promise<void>
@@ -51,10 +60,13 @@ interface HeldEntry {
   lookedAt: number
   /** Delivered, or being ended without that: from here on it is neither started nor given back. */
   begun: boolean
-  /** Told to stop because a newer run of its job takes its place. */
-  replaced: boolean
+  /** Why it was told to stop, if it was: a newer run of its job takes its place, or a person cancelled it. */
+  ending: Ending | null
   stop: AbortController
 }
+
+/** However much room there is: one statement ends in good time, and the others get their share of a burst. */
+const mostPerLease = 5_000
 
 /** A leased-ahead run starts only if the last look for revocations is younger than this. */
 const freshLookMs = 1_000
@@ -94,10 +106,11 @@ export class Worker {
     if (this.leaseInDoubt) await this.reconcile()
     const room = concurrency - this.entries.size
     if (!this.leasing || room <= 0) return false
+    const most = Math.min(room, mostPerLease)
     const { life } = this
     const sentAt = clock.monotonic()
     const holder = self()
-    const runs = await ports.lease(holder, room).catch((error: unknown) => {
+    const runs = await ports.lease(holder, most).catch((error: unknown) => {
       // The statement may have committed without its answer: what it leased must be found and given back.
       this.leaseInDoubt = true
       throw error
@@ -105,12 +118,12 @@ export class Worker {
     if (life !== this.life) return false
     metrics.leased.inc(runs.length)
     await this.take(runs, sentAt)
-    return runs.length === room
+    return runs.length === most
   }
 
   /**
    * Looks for runs that somebody asked to cancel. One that has not started ends here. One that is under way goes on,
-   * unless a newer one replaces it: then it is told to stop.
+   * unless a newer one replaces it or a person cancelled it: then it is told to stop.
    */
   async lookOnce(): Promise<undefined> {
     const { ports, clock, self } = this.options
@@ -122,12 +135,13 @@ export class Worker {
     // Not only those on the line: some have left it and wait for this very look.
     const ending = [...this.entries.values()].filter(({ run, begun }) => tokens.has(run.token) && !begun)
     for (const entry of ending) entry.begun = true
-    const replaced = new Set(revoked.flatMap((run) => (run.replaced ? [run.token] : [])))
-    for (const entry of this.entries.values()) if (replaced.has(entry.run.token)) this.replace(entry)
+    for (const { token, stop_requested: cancelled, replaced } of revoked) {
+      const entry = this.entries.get(token)
+      if (entry !== undefined && (cancelled || replaced))
+        this.end(entry, cancelled ? endings.cancelled : endings.replaced)
+    }
     await Promise.all(
-      ending.map((entry) =>
-        this.finish(entry, null, entry.replaced ? replacedByNewer : cancelledBeforeStart),
-      ),
+      ending.map((entry) => this.finish(entry, null, entry.ending?.delivered ?? cancelledBeforeStart)),
     )
   }
 
@@ -180,10 +194,10 @@ export class Worker {
     await ports.handBack(self(), certain)
   }
 
-  private replace(entry: HeldEntry): void {
-    if (entry.replaced) return
-    entry.replaced = true
-    entry.stop.abort(new Error('a newer run of this job takes the place of this one'))
+  private end(entry: HeldEntry, ending: Ending): void {
+    if (entry.ending !== null) return
+    entry.ending = ending
+    entry.stop.abort(new Error(ending.why))
   }
 
   private async reconcile(): Promise<void> {
@@ -202,7 +216,7 @@ export class Worker {
       availableAt: run.availableAt,
       lookedAt: sentAt,
       begun: false,
-      replaced: false,
+      ending: null,
       stop: new AbortController(),
     }))
     for (const entry of entries) this.entries.set(entry.run.token, entry)
@@ -264,15 +278,18 @@ export class Worker {
       .deliver(entry.run, entry.definition, entry.stop.signal)
       .catch((error: unknown) => deliveryBroke(error))
     const stopped = delivered.reason === 'worker_stopped'
-    if (stopped && entry.replaced) await this.finish(entry, startedAt, replacedByNewer)
-    else if (stopped && entry.definition.definition.on_lost !== 'fail') await this.giveUp(entry)
-    else await this.finish(entry, startedAt, delivered)
+    // A result that came all the same is the result.
+    const ended = stopped ? (entry.ending?.delivered ?? this.lostByStopping(entry, delivered)) : delivered
+    if (ended === null) await this.giveUp(entry)
+    else await this.finish(entry, startedAt, ended)
   }
 
-  /**
-   * Cut short by this worker's own shutdown: that is no failure of the run's, and uses up no attempt. Not where the job must
-   * never run twice: what was begun is closed as lost.
-   */
+  /** Where the job must never run twice, what was begun and cut short is closed as it is. Otherwise null: it is given back. */
+  private lostByStopping({ definition }: HeldEntry, delivered: Delivered): Delivered | null {
+    return definition?.definition.on_lost === 'fail' ? delivered : null
+  }
+
+  /** Cut short by this worker's own shutdown: that is no failure of the run's, and uses up no attempt. */
   private async giveUp(entry: HeldEntry): Promise<void> {
     const { ports, self, metrics } = this.options
     await ports.handBack(self(), [entry.run])

@@ -233,8 +233,9 @@ leased AS (
   WHERE q.due = chosen.due AND q.job = chosen.job AND q.origin = chosen.origin AND q.seq = chosen.seq
     AND q.partition = chosen.partition
   RETURNING q.due, q.job, q.origin, q.seq, q.partition, q.tenant, q.version, q.epoch, q.attempt,
-            q.max_attempts, q.available_at, q.token, q.holder, q.catch_up, chosen.tenant AS payer, chosen.cost_from,
-            chosen.weight, chosen.guarded, chosen.timeout_seconds, chosen.probe
+            q.max_attempts, q.round, q.available_at, q.fired_at, q.token, q.holder, q.catch_up,
+            q.payload::text AS payload, chosen.tenant AS payer, chosen.cost_from, chosen.weight, chosen.guarded,
+            chosen.timeout_seconds, chosen.probe
 ),
 passed AS (
   UPDATE carillon.targets t

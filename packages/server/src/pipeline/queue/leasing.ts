@@ -17,10 +17,13 @@ interface LeasedRow extends RunIdentity {
   epoch: number
   attempt: number
   max_attempts: number
+  round: number
   available_at: number
+  fired_at: number
   token: number
   holder: number
   catch_up: boolean
+  payload: string | null
   /** The tenant whose share it is, what the tenant had had before it, and the tenant's weight. */
   payer: number
   cost_from: number
@@ -63,7 +66,7 @@ interface LeaseParams {
 }
 
 export type HeldRun = RunIdentity & { token: number }
-export type RevokedRun = HeldRun & { replaced: boolean }
+export type RevokedRun = HeldRun & { replaced: boolean; stop_requested: boolean }
 
 const lanesStatement = statement<LanesParams, LaneRow>(new URL('./lanes.sql', import.meta.url))
 const leaseStatement = statement<LeaseParams, LeaseRow>(new URL('./lease.sql', import.meta.url))
@@ -287,10 +290,13 @@ function leasedRun(row: LeasedRow): LeasedRun {
     epoch: row.epoch,
     attempt: row.attempt,
     maxAttempts: row.max_attempts,
+    round: row.round,
     availableAt: row.available_at,
+    firedAt: row.fired_at,
     token: row.token,
     holder: row.holder,
     catchUp: row.catch_up,
+    ...(row.payload !== null && { payload: JSON.parse(row.payload) as unknown }),
     guard: {
       probe: row.probe,
       timeoutMs: row.timeout_seconds === null ? null : row.timeout_seconds * 1000,

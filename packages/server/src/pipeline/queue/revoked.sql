@@ -1,9 +1,10 @@
 -- Runs of mine that somebody asked to cancel. `replaced`: a newer run of a REPLACE job waits for this one's place, so that
 -- it is to stop also when it is under way. Only a replacement puts a run of such a version into the waiting place.
--- Plain read; index queue_cancel, which holds only such rows; queue_slot and primary keys for each of them.
+-- `stop_requested`: a person cancelled this very run, so that it is to stop as well. The others go on: their job was deleted
+-- or paused. Plain read; index queue_cancel, which holds only such rows; queue_slot and primary keys for each of them.
 -- @plan each-time
 -- @param holder bigint
-SELECT q.due, q.job, q.origin, q.seq, q.partition, q.token,
+SELECT q.due, q.job, q.origin, q.seq, q.partition, q.token, q.stop_requested,
        coalesce((
          SELECT coalesce(old.definition, j.definition) ->> 'overlap_policy' = 'REPLACE'
          FROM carillon.queue waiting

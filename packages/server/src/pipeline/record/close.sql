@@ -40,7 +40,7 @@ result AS MATERIALIZED (
 ),
 held AS MATERIALIZED (
   SELECT q.due, q.job, q.origin, q.seq, q.partition, q.token, q.tenant, q.route, q.version, q.epoch, q.next_due,
-         q.places, q.attempt, q.max_attempts, q.round, q.available_at, q.fired_at, q.leased_at, q.catch_up,
+         q.places, q.attempt, q.max_attempts, q.round, q.available_at, q.fired_at, q.leased_at, q.catch_up, q.payload,
          CASE WHEN q.cancel_requested AND r.outcome = 'dead' THEN 'failed' ELSE r.outcome END AS outcome,
          r.started_at, r.finished_at, r.reason, r.error, r.result::jsonb AS result, r.retry_at,
          r.retry_at IS NULL OR q.cancel_requested AS final
@@ -103,9 +103,9 @@ hosts AS (
 ),
 dead AS (
   INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempts,
-                                     round, catch_up, reason, error, result, dead_at, partition)
+                                     max_attempts, round, catch_up, reason, error, result, payload, dead_at, partition)
   SELECT due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempt,
-         round, catch_up, coalesce(reason, 'failed'), error, result, clock.now, partition
+         max_attempts, round, catch_up, coalesce(reason, 'failed'), error, result, payload, clock.now, partition
   FROM held CROSS JOIN clock
   WHERE held.final AND held.outcome = 'dead'
 ),

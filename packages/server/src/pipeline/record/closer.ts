@@ -33,6 +33,7 @@ interface StaleParams extends ResultParams {
   tenants: number[]
   versions: number[]
   epochs: number[]
+  rounds: number[]
   attempts: number[]
 }
 
@@ -209,6 +210,7 @@ function staleParams(batch: Waiting[]): StaleParams {
     tenants: runs.map((run) => run.tenant),
     versions: runs.map((run) => run.version),
     epochs: runs.map((run) => run.epoch),
+    rounds: runs.map((run) => run.round),
     attempts: runs.map((run) => run.attempt),
   }
 }

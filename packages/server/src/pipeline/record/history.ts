@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
 import { incarnationName, runIdOf } from '../../platform/ids.js'
 import { parkedUntil } from '../parked.js'
 
-interface RunRow {
+export interface RunRow {
   due: number
   origin: number
   seq: number
@@ -66,7 +66,7 @@ export class History {
     const last = page.at(-1)
     const more = rows.length > query.limit && last !== undefined
     return {
-      runs: page.map((row) => view(row, job, jobId)),
+      runs: page.map((row) => runView(row, job, jobId)),
       next_cursor: more ? encodeCursor([last.due, last.origin, last.seq]) : null,
     }
   }
@@ -88,7 +88,7 @@ function cursorOf(cursor: string): [number, number, number] {
   return [due, origin, seq]
 }
 
-function view(row: RunRow, job: number, jobId: string): Run {
+export function runView(row: RunRow, job: number, jobId: string): Run {
   const ranges = row.ticks > 1
   return {
     run_id: runIdOf({ due: row.due, job, origin: row.origin, seq: row.seq, partition: row.partition }),

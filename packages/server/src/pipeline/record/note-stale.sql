@@ -12,6 +12,7 @@
 -- @param tenants int[]
 -- @param versions int[]
 -- @param epochs bigint[]
+-- @param rounds smallint[]
 -- @param attempts smallint[]
 -- @param started_ats bigint[]
 -- @param finished_ats bigint[]
@@ -24,15 +25,15 @@ WITH unheld AS MATERIALIZED (
            WHERE l.job = r.job AND l.due = r.due AND l.origin = r.origin AND l.seq = r.seq AND l.token = r.token
              AND l.finished_at IS NOT NULL
          ) AS already
-  FROM unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens, :tenants, :versions, :epochs, :attempts,
+  FROM unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens, :tenants, :versions, :epochs, :rounds, :attempts,
               :started_ats, :finished_ats, :errors, :results)
-    AS r (due, job, origin, seq, partition, token, tenant, version, epoch, attempt,
+    AS r (due, job, origin, seq, partition, token, tenant, version, epoch, round, attempt,
           started_at, finished_at, error, result)
 ),
 stale AS (
   INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
                                epoch, token, worker, started_at, finished_at, reason, error, result, partition)
-  SELECT carillon.now_ms(), tenant, job, due, origin, seq, 'stale', false, 0, attempt, version,
+  SELECT carillon.now_ms(), tenant, job, due, origin, seq, 'stale', false, round, attempt, version,
          epoch, token, :holder, started_at, finished_at, 'lease_lost', error, result::jsonb, partition
   FROM unheld
   WHERE NOT already

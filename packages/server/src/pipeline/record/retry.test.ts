@@ -11,13 +11,13 @@ const kinds = ['fixed', 'linear', 'exponential'] as const
 const almostOne = 1 - Number.EPSILON / 2
 
 type Given = Partial<Omit<AttemptResult, 'run'>> & {
-  run?: Partial<LeasedRun> & { firedAt?: number }
+  run?: Partial<LeasedRun>
   policy?: Partial<RetryFields>
 }
 
 function result({ run, policy, ...rest }: Given = {}): AttemptResult {
   return {
-    run: { due, attempt: 1, maxAttempts: 4, ...run } as LeasedRun,
+    run: { due, firedAt: due, attempt: 1, maxAttempts: 4, ...run } as LeasedRun,
     definition: { max_retries: 3, retry_backoff: 'exponential', ...policy } as JobDefinition,
     outcome: 'failed',
     startedAt: finishedAt - 10,

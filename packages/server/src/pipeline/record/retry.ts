@@ -19,9 +19,6 @@ export type Ended =
   | 'lost'
   | 'definition_missing'
 
-/** When the run was made, where that is known: a run that catches up is due long before. */
-type JudgedResult = AttemptResult & { run: { firedAt?: number } }
-
 /** A target may ask for a longer wait than any backoff, but not for more than a day. */
 const longestRetryAfterMs = 86_400_000
 
@@ -30,7 +27,7 @@ const longestRetryAfterMs = 86_400_000
  * asked; one that may not, or that was the last, is a dead letter. `random` in [0, 1) spreads the waits, so that many
  * failures do not come back at once.
  */
-export function judge(result: JudgedResult, random: number): Verdict {
+export function judge(result: AttemptResult, random: number): Verdict {
   const { outcome, run, definition, retryable, retryAfterMs, finishedAt, reason } = result
   if (outcome !== 'failed') return { outcome, retryAt: null, because: null }
   if (definition === null) return dead('definition_missing')
@@ -44,7 +41,8 @@ export function judge(result: JudgedResult, random: number): Verdict {
       ? backoffMs(policy, run.attempt, random)
       : Math.min(Math.max(retryAfterMs, 0), longestRetryAfterMs)
   const retryAt = finishedAt + Math.ceil(waitMs)
-  const began = Math.max(run.due, run.firedAt ?? run.due)
+  // A run that catches up or was re-driven is due long before it was made.
+  const began = Math.max(run.due, run.firedAt)
   if (policy.maxElapsedMs !== null && retryAt > began + policy.maxElapsedMs) return dead('time_used')
   return { outcome: 'failed', retryAt, because: null }
 }

@@ -83,9 +83,9 @@ hosts AS (
 ),
 dead AS (
   INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempts,
-                                     round, catch_up, reason, error, dead_at, partition)
+                                     max_attempts, round, catch_up, reason, error, payload, dead_at, partition)
   SELECT due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempt,
-         round, catch_up, 'worker_lost', 'the worker that ran it is gone', clock.now, partition
+         max_attempts, round, catch_up, 'worker_lost', 'the worker that ran it is gone', payload, clock.now, partition
   FROM orphan CROSS JOIN clock
   WHERE final AND NOT cancel_requested
 ),

@@ -26,6 +26,9 @@ FROM carillon.routes r
 WHERE r.tenant = v.tenant AND r.kind = 'http' AND r.name = carillon.host_of(v.definition)
   AND r.priority = coalesce((v.definition ->> 'priority')::smallint, 5);
 DROP FUNCTION carillon.host_of(jsonb);
+UPDATE carillon.dead_letters d SET route = v.route
+FROM (SELECT job, version, route FROM carillon.jobs UNION ALL SELECT job, version, route FROM carillon.job_versions) v
+WHERE v.job = d.job AND v.version = d.version AND v.route <> d.route;
 
 -- How many jobs call a host.
 CREATE INDEX jobs_by_route ON carillon.jobs (route) WHERE state IN ('active', 'paused');

@@ -1,0 +1,58 @@
+import type { Database } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+import { jobIdOf } from '../../platform/ids.js'
+
+const unannouncedStatement = statement<
+  { most: number },
+  { uuid: string; tenant: number; name: string; reason: string; error: string | null; dead_at: number }
+>(new URL('./unannounced-letters.sql', import.meta.url))
+const relievedStatement = statement<Record<string, never>, { tenant: number | null; fingerprint: string }>(
+  new URL('./relieved-jobs.sql', import.meta.url),
+)
+
+/** What the events are told of. The alert stage keeps them; whoever composes hands it across. */
+export interface LetterEvent {
+  tenant: number
+  kind: 'dead_letter'
+  fingerprint: string
+  subject: string
+  detail: Record<string, unknown>
+}
+
+export interface LetterWatchOptions {
+  database: Database
+  raise: (event: LetterEvent) => void
+  resolve: (fingerprint: string, tenant: number | null) => void
+}
+
+const mostPerPass = 100
+const longestError = 500
+
+/**
+ * Says that a job has dead letters, once, until it has none. It compares tables, so that nothing depends on who wrote the
+ * letter, or on a process that lived long enough to tell.
+ */
+export class LetterWatch {
+  constructor(private readonly options: LetterWatchOptions) {}
+
+  async runOnce(): Promise<undefined> {
+    const { database, raise, resolve } = this.options
+    for (const job of await database.run(unannouncedStatement, { most: mostPerPass })) {
+      const jobId = jobIdOf(job.uuid)
+      raise({
+        tenant: job.tenant,
+        kind: 'dead_letter',
+        fingerprint: `dead_letter:${job.uuid}`,
+        subject: `${job.name} has dead letters`,
+        detail: {
+          job_id: jobId,
+          reason: job.reason,
+          error: job.error?.slice(0, longestError) ?? null,
+          dead_at: new Date(job.dead_at).toISOString(),
+        },
+      })
+    }
+    for (const { fingerprint, tenant } of await database.run(relievedStatement, {}))
+      resolve(fingerprint, tenant)
+  }
+}
