@@ -3,11 +3,11 @@ import { Upkeep } from '../pipeline/archive/upkeep.js'
 import { Events } from '../pipeline/alert/events.js'
 import { LetterWatch } from '../pipeline/intervene/letter-watch.js'
 import { Redriving } from '../pipeline/intervene/redriving.js'
-import { Breakers } from '../pipeline/protect/breakers.js'
 import { UnservedReport } from '../pipeline/queue/unserved.js'
 import { Rescue } from '../pipeline/recover/rescue.js'
 import { ResumeDue } from '../pipeline/register/resume-due.js'
 import type { Service } from '../platform/service.js'
+import { composeBreakers } from './breakers.js'
 import { type Context, type Hints, loop } from './context.js'
 import { composeFiring } from './firing.js'
 
@@ -29,7 +29,6 @@ const upkeepMs = 3_600_000
 const unservedMs = 5_000
 const rescueMs = 1_000
 const eventsMs = 5_000
-const breakersMs = 1_000
 const resumeMs = 500
 const redriveMs = 250
 const letterWatchMs = 5_000
@@ -67,12 +66,6 @@ export function composeScheduler(
   const rescue = new Rescue({ database, log, metrics, onRescued: hints.runRescued })
   const upkeep = new Upkeep({ database, log, ...config })
   const resume = new ResumeDue({ database, log, onChanged: () => fire.lookNow() })
-  const breakers = new Breakers({
-    database,
-    metrics,
-    raise: (event) => events.raise(event),
-    resolve: (fingerprint, tenant) => events.resolve(fingerprint, tenant),
-  })
   const redrive = new Redriving({ database, log, onRedriven: hints.runFired })
   const letterWatch = new LetterWatch({
     database,
@@ -91,7 +84,6 @@ export function composeScheduler(
   const keeping = loop(context, 'upkeep', upkeepMs, () => upkeep.runOnce())
   const reporting = loop(context, 'unserved', unservedMs, () => unserved.runOnce())
   const resuming = loop(context, 'resume', resumeMs, () => resume.runOnce())
-  const breaking = loop(context, 'breakers', breakersMs, () => breakers.runOnce())
   const redriving = loop(context, 'redrive', redriveMs, () => redrive.runOnce())
   const watching = loop(context, 'dead-letters', letterWatchMs, () => letterWatch.runOnce())
   const settling = loop(context, 'events', eventsMs, () => events.runOnce())
@@ -107,7 +99,7 @@ export function composeScheduler(
       settling,
       redriving,
       watching,
-      breaking,
+      composeBreakers(context, events),
     ],
     ownership,
     prepare: () => upkeep.makeDays(),
