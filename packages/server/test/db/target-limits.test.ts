@@ -53,6 +53,10 @@ describe('the rate of a host', () => {
     await putRuns(house(), other, { availableAt: soon })
     await node.targets.put(1, 'a.test', { rate_per_second: 10 })
     expect((await lease(node)).map((run) => run.job)).toEqual([other.key])
+    // Neither beside one that is due.
+    const due = await jobAt(node, 'a.test')
+    await putRuns(house(), due)
+    expect((await lease(node)).map((run) => run.job)).toEqual([due.key])
     await house().clock.advance(500)
     expect((await lease(node)).map((run) => run.job)).toEqual([job.key])
   })
