@@ -313,6 +313,7 @@ CREATE TABLE carillon.incarnations (
   ended_at bigint,
   rescued_at bigint,
   report jsonb NOT NULL DEFAULT '{}'::jsonb,
+  commands boolean NOT NULL DEFAULT false,
   CONSTRAINT incarnations_pkey PRIMARY KEY (incarnation),
   CONSTRAINT incarnations_incarnation_state_key UNIQUE (incarnation, state),
   CONSTRAINT incarnations_check CHECK (((state = 'alive'::text) = (ended_at IS NULL))),
@@ -531,7 +532,8 @@ CREATE TABLE carillon.signing_secrets (
   secret bytea NOT NULL,
   created_at bigint NOT NULL DEFAULT carillon.now_ms(),
   retires_at bigint,
-  CONSTRAINT signing_secrets_pkey PRIMARY KEY (tenant, secret),
+  id uuid NOT NULL,
+  CONSTRAINT signing_secrets_pkey PRIMARY KEY (tenant, id),
   CONSTRAINT signing_secrets_secret_check CHECK (((octet_length(secret) >= 24) AND (octet_length(secret) <= 64)))
 );
 
@@ -743,6 +745,10 @@ CREATE INDEX redrives_going ON carillon.redrives USING btree (redrive) WHERE (en
 CREATE INDEX replays_of_job ON carillon.replays USING btree (job) WHERE (state = ANY (ARRAY['running'::text, 'paused'::text]));
 
 CREATE INDEX replays_running ON carillon.replays USING btree (partition, cursor_ms) WHERE (state = 'running'::text);
+
+CREATE UNIQUE INDEX signing_secrets_current ON carillon.signing_secrets USING btree (tenant) WHERE (retires_at IS NULL);
+
+CREATE INDEX signing_secrets_retiring ON carillon.signing_secrets USING btree (retires_at) WHERE (retires_at IS NOT NULL);
 
 CREATE INDEX timers_start ON carillon.timers USING btree (partition, start_at) WHERE (start_at IS NOT NULL);
 

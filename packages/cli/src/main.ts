@@ -10,6 +10,7 @@ import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
 import { nextCommand } from './commands/next.js'
 import { runsCommand } from './commands/runs.js'
+import { secretsCommand } from './commands/secrets.js'
 import { targetsCommand } from './commands/targets.js'
 import { upCommand } from './commands/up.js'
 import { verifyCommand } from './commands/verify.js'
@@ -28,6 +29,7 @@ const program = new Command('carillon')
   .addCommand(jobsCommand())
   .addCommand(runsCommand())
   .addCommand(calendarsCommand())
+  .addCommand(secretsCommand())
   .addCommand(targetsCommand())
   .addCommand(nextCommand())
   .addCommand(whyCommand())

@@ -16,8 +16,8 @@ export function withSettings(
   const wanted = settingFlags.filter(
     (setting) => setting.audience === audience && (only?.includes(setting.key) ?? true),
   )
-  for (const { flag, doc, repeatable } of wanted) {
-    const option = new Option(`${flag} <value>`, doc)
+  for (const { flag, doc, repeatable, onOff } of wanted) {
+    const option = new Option(`${flag} ${onOff ? '[value]' : '<value>'}`, doc)
     command.addOption(repeatable ? option.argParser(append) : option)
   }
   return command
@@ -25,8 +25,8 @@ export function withSettings(
 
 /** The settings in force for a command, from its flags and the environment. */
 export function settingsOf(command: Command): LoadedConfig {
-  const options = command.opts<Record<string, string | string[]>>()
-  const flags: Record<string, string | string[]> = {}
+  const options = command.opts<Record<string, string | true | string[]>>()
+  const flags: Record<string, string | true | string[]> = {}
   for (const { key, flag } of settingFlags) {
     const value = options[attributeName(flag)]
     if (value !== undefined) flags[key] = value

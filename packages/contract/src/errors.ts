@@ -56,6 +56,11 @@ export const errorCatalogue = {
     title: 'There is no such re-drive',
     hint: 'List them with GET /api/v1/redrives.',
   },
+  signing_secret_not_found: {
+    status: 404,
+    title: 'There is no such signing secret',
+    hint: 'List them with GET /api/v1/signing-secrets. One that has retired is forgotten.',
+  },
   request_timeout: {
     status: 408,
     title: 'The request did not arrive in time',
@@ -105,6 +110,16 @@ export const errorCatalogue = {
     status: 409,
     title: 'Live jobs name this calendar',
     hint: 'Take it out of their `exclude` first, or empty the calendar instead of deleting it.',
+  },
+  signing_secret_current: {
+    status: 409,
+    title: 'The secret is the current one',
+    hint: 'Something has to sign: rotate first (overlap_seconds 0 ends it at once), which makes another the current one.',
+  },
+  too_many_signing_secrets: {
+    status: 409,
+    title: 'Too many secrets sign at once',
+    hint: 'Retire an old one with DELETE /api/v1/signing-secrets/{id}, or wait until it retires.',
   },
   body_too_large: {
     status: 413,

@@ -28,6 +28,9 @@ export const limits = {
   countedWaiting: 10_000,
   redrivePerSecond: 1_000,
   redriveCanary: 100,
+  /** Secrets of a tenant that sign at once: each adds 48 bytes to a header. */
+  signingSecrets: 5,
+  overlapSeconds: 30 * 86_400,
   jsonDepth: 64,
   page: 200,
   runsPage: 1_000,

@@ -2,6 +2,7 @@ import type { Job, JobInput, JobList, JobPatch, PauseInput, Run, Why } from '@ca
 import { type AccountCalls, accountCalls } from './account.js'
 import { type CalendarCalls, calendarCalls } from './calendars.js'
 import { type DeadLetterCalls, deadLetterCalls } from './dead-letters.js'
+import { type SigningSecretCalls, signingSecretCalls } from './signing-secrets.js'
 import { type TargetCalls, targetCalls } from './targets.js'
 import { type Call, send, type TransportOptions } from './transport.js'
 
@@ -20,7 +21,12 @@ export interface ClientOptions {
   random?: () => number
 }
 
-export interface Client extends AccountCalls, CalendarCalls, DeadLetterCalls, TargetCalls {
+export interface Client
+  extends AccountCalls,
+    CalendarCalls,
+    DeadLetterCalls,
+    SigningSecretCalls,
+    TargetCalls {
   readonly jobs: {
     create(input: JobInput): Promise<Job>
     /** One page; pass its `next_cursor` for the next one. */
@@ -76,6 +82,7 @@ export function createClient(options: ClientOptions): Client {
     ...accountCalls(call),
     ...calendarCalls(call),
     ...deadLetterCalls(call),
+    ...signingSecretCalls(call),
     ...targetCalls(call),
   }
 }

@@ -25,6 +25,10 @@ export type {
   Run,
   RunAttempt,
   RunDetail,
+  RevealedSigningSecret,
+  RotateInput,
+  SigningSecret,
+  SigningSecretList,
   Target,
   TargetBreaker,
   TargetHost,
@@ -42,6 +46,7 @@ export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
 export type { TargetCalls } from './targets.js'
 export { type Client, type ClientOptions, createClient } from './client.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
+export type { SigningSecretCalls } from './signing-secrets.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'
 export {
   defineTask,

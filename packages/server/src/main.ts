@@ -7,7 +7,9 @@ import { DatabaseClock } from './db/database-clock.js'
 import { joinEmbeddedPostgres } from './db/embedded/index.js'
 import { type MigrationReport, migrate } from './db/migrate.js'
 import { Database } from './db/pool.js'
+import { defaultTenant } from './http/tenant.js'
 import { createHttpServer, type HttpServer } from './http/server.js'
+import { Secrets } from './pipeline/sign/secrets.js'
 import { Events } from './pipeline/alert/events.js'
 import { type Clock, systemClock } from './platform/clock.js'
 import { incarnationName } from './platform/ids.js'
@@ -95,6 +97,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const database = openDatabase(config, postgres.url, log)
     undo.push(() => database.close())
     const migrated = await migrateDatabase(database, clock)
+    // So that the first webhook is signed, and its secret can be shown before it.
+    await new Secrets(database).ensure([defaultTenant])
     const node = composeNode({ ...options, clock }, database, tasks)
     await node.start(undo)
     const leave = once(() => unwind(undo, log))
@@ -143,6 +147,7 @@ function composeNode(
     log,
     roles: config.roles,
     tasks: config.roles.includes('worker') ? tasks.names() : [],
+    commands: config.roles.includes('worker') && config.allowCommands,
     codeVersion: version,
     report: () => scheduler?.report() ?? {},
   })

@@ -63,6 +63,8 @@ export interface Introduction {
   pid: number
   roles: readonly string[]
   tasks: readonly string[]
+  /** Whether its worker runs commands. */
+  commands?: boolean
   codeVersion: string
 }
 

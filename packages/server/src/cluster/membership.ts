@@ -8,6 +8,7 @@ export interface MembershipOptions {
   log: Logger
   roles: readonly string[]
   tasks: readonly string[]
+  commands?: boolean
   codeVersion: string
   /** What this process says of itself with every heartbeat, for people who look. Asked often: must be cheap. */
   report?: () => Record<string, unknown>
@@ -41,8 +42,9 @@ export class Membership {
   }
 
   async join(): Promise<void> {
-    const { coordination, roles, tasks, codeVersion, log } = this.options
-    this.life = await coordination.join({ host: hostname(), pid: process.pid, roles, tasks, codeVersion })
+    const { coordination, roles, tasks, commands = false, codeVersion, log } = this.options
+    const introduction = { host: hostname(), pid: process.pid, roles, tasks, commands, codeVersion }
+    this.life = await coordination.join(introduction)
     try {
       await this.heartbeat()
     } catch (error) {

@@ -18,6 +18,8 @@ export interface SettingFlag {
   readonly flag: `--${string}`
   /** May be given several times; all of its values count. */
   readonly repeatable: boolean
+  /** Given alone it means yes. */
+  readonly onOff: boolean
   readonly audience: 'server' | 'client'
   readonly doc: string
 }
@@ -30,6 +32,7 @@ export const settingFlags: readonly SettingFlag[] = settingList.flatMap(({ key, 
           key: key as FlagKey,
           flag: setting.flag,
           repeatable: isList(setting),
+          onOff: setting.type === 'boolean',
           audience: setting.audience ?? 'server',
           doc: setting.doc,
         },

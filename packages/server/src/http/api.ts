@@ -19,6 +19,9 @@ import type {
   RedriveList,
   Run,
   RunDetail,
+  RevealedSigningSecret,
+  RotateInput,
+  SigningSecret,
   TargetHost,
   TargetLimitsInput,
   Verification,
@@ -42,6 +45,14 @@ export interface CalendarsPort {
   get(tenant: number, name: string): Promise<Calendar>
   put(tenant: number, name: string, input: CalendarInput): Promise<Calendar>
   delete(tenant: number, name: string): Promise<void>
+}
+
+/** What webhooks are signed with. Only `current` and `rotate` answer a secret. */
+export interface SigningSecretsPort {
+  list(tenant: number): Promise<{ data: SigningSecret[] }>
+  current(tenant: number): Promise<RevealedSigningSecret>
+  rotate(tenant: number, input: RotateInput): Promise<RevealedSigningSecret>
+  retire(tenant: number, secretId: string): Promise<void>
 }
 
 /** The hosts that jobs call: their limits and breakers. */
@@ -121,5 +132,6 @@ export interface ApiPorts {
   targets: TargetsPort
   runs: RunsPort
   deadLetters: DeadLettersPort
+  signingSecrets: SigningSecretsPort
   account: AccountPort
 }

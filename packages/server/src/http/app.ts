@@ -19,6 +19,7 @@ import { addJobChangeRoutes } from './routes/job-changes.js'
 import { addJobRoutes } from './routes/jobs.js'
 import { addRedriveRoutes } from './routes/redrives.js'
 import { addRunRoutes } from './routes/runs.js'
+import { addSigningSecretRoutes } from './routes/signing-secrets.js'
 import { addTargetRoutes } from './routes/targets.js'
 import { addComponents } from './schemas.js'
 import { timeouts } from './timeouts.js'
@@ -138,6 +139,7 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
   addRunRoutes(app, ports.runs)
   addDeadLetterRoutes(app, ports.deadLetters)
   addRedriveRoutes(app, ports.deadLetters)
+  addSigningSecretRoutes(app, ports.signingSecrets)
   addAccountRoutes(app, ports.account)
   addClusterRoutes(app, ports.account)
   addBrakeRoutes(app, ports.account)

@@ -23,6 +23,7 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
         { name: 'dead letters', description: 'Runs that used up their attempts' },
         { name: 'targets', description: 'The hosts that jobs call: limits and breakers' },
         { name: 'calendars', description: 'Days and stretches of time that jobs leave out' },
+        { name: 'webhooks', description: 'What webhooks are signed with' },
         { name: 'operations', description: 'For probes, scrapers and tools' },
       ],
     },
@@ -42,7 +43,7 @@ interface Answer {
 export interface Operation {
   operationId: string
   summary: string
-  tag: 'jobs' | 'runs' | 'dead letters' | 'targets' | 'calendars' | 'operations'
+  tag: 'jobs' | 'runs' | 'dead letters' | 'targets' | 'calendars' | 'webhooks' | 'operations'
   description?: string
   body?: object
   querystring?: object

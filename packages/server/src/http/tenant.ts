@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 
 /** The tenant `default`, which every database has. */
-const defaultTenant = 1
+export const defaultTenant = 1
 
 /** Whose jobs a request is about. The one place where a key decides; without keys everybody is the default tenant. */
 export function resolveTenant(_request: FastifyRequest): Promise<number> {

@@ -16,7 +16,7 @@ export interface RunIdentity {
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const digits = new Map([...alphabet].map((letter, value) => [letter, BigInt(value)]))
 
-const jobPattern = /^job_[0-7][0-9a-hjkmnp-tv-z]{25}$/
+const uuidPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
 const runPattern = /^run_[0-9a-hjkmnp-tv-z]{30}$/
 
 export function newUuid(): string {
@@ -24,15 +24,33 @@ export function newUuid(): string {
 }
 
 export function jobIdOf(uuid: string): string {
-  let value = 0n
-  for (const byte of uuidBytes(uuid)) value = (value << 8n) | BigInt(byte)
-  return `job_${toBase32(value, 26)}`
+  return named('job_', uuid)
 }
 
 /** The UUID of a `job_…` id, or null when the text is no such id. */
 export function uuidOf(jobId: string): string | null {
-  if (!jobPattern.test(jobId)) return null
-  let value = fromBase32(jobId.slice(4))
+  return unnamed('job_', jobId)
+}
+
+/** `sgn_…`: a signing secret's name, which is no secret. */
+export function secretIdOf(uuid: string): string {
+  return named('sgn_', uuid)
+}
+
+export function uuidOfSecret(secretId: string): string | null {
+  return unnamed('sgn_', secretId)
+}
+
+function named(prefix: string, uuid: string): string {
+  let value = 0n
+  for (const byte of uuidBytes(uuid)) value = (value << 8n) | BigInt(byte)
+  return `${prefix}${toBase32(value, 26)}`
+}
+
+function unnamed(prefix: string, id: string): string | null {
+  const digits = id.slice(prefix.length)
+  if (!id.startsWith(prefix) || !uuidPattern.test(digits)) return null
+  let value = fromBase32(digits)
   const bytes = new Uint8Array(16)
   for (let at = 15; at >= 0; at--) {
     bytes[at] = Number(value & 0xffn)

@@ -50,7 +50,7 @@ export class Metrics implements LoopMetrics {
     labelNames: ['state'],
     registers: [this.registry],
   })
-  readonly unserved = this.gauge('runs_unserved', 'Due runs whose task no live worker serves')
+  readonly unserved = this.gauge('runs_unserved', 'Due runs whose task or command no live worker serves')
 
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'carillon_' })

@@ -4,6 +4,7 @@ import { Targets } from '../pipeline/protect/targets.js'
 import { History } from '../pipeline/record/history.js'
 import { Calendars } from '../pipeline/register/calendars.js'
 import { Registry } from '../pipeline/register/registry.js'
+import { Secrets } from '../pipeline/sign/secrets.js'
 import { checkTarget } from '../targets/check.js'
 import type { Context, Hints } from './context.js'
 import { composeInterventions } from './interventions.js'
@@ -44,6 +45,7 @@ export function composeApi(
   return {
     jobs: registry,
     calendars,
+    signingSecrets: new Secrets(database),
     targets,
     runs: {
       async listByJob(tenant, jobId, query) {

@@ -5,6 +5,8 @@ import { outcomeOf } from '../pipeline/protect/outcome.js'
 import { HostReports } from '../pipeline/protect/reports.js'
 import { Leasing } from '../pipeline/queue/leasing.js'
 import { Closer } from '../pipeline/record/closer.js'
+import { refreshMs, SecretCache } from '../pipeline/sign/secret-cache.js'
+import { Secrets } from '../pipeline/sign/secrets.js'
 import type { Service } from '../platform/service.js'
 import { type AddressGuardOptions, createAddressGuard } from '../targets/address-guard.js'
 import { createCommandTarget } from '../targets/command.js'
@@ -26,13 +28,26 @@ export interface WorkerRole {
   close(): Promise<void>
 }
 
+const commandGraceMs = 5_000
+
+/** What a command gets between SIGTERM and SIGKILL. It is part of the drain time, which is what a deploy waits for. */
+function graceOf(config: Context['config']): number {
+  return Math.min(commandGraceMs, config.drainSeconds * 500)
+}
+
 const reconcileMs = 10_000
 const reportMs = 300
 
 /** Leases runs, starts each at its instant, delivers it and records what came of it. */
 export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole {
   const { config, database, databaseClock, membership, clock, log, metrics } = context
-  const targets = composeTargets(context, tasks)
+  const stored = new Secrets(database)
+  const secrets = new SecretCache({
+    clock,
+    now: () => databaseClock.atLeast(),
+    keysOf: (tenants) => stored.keysOf(tenants),
+  })
+  const targets = composeTargets(context, tasks, (tenant) => secrets.secretsOf(tenant))
   const queue = new Leasing({
     clock,
     database,
@@ -70,16 +85,18 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     log,
     metrics,
     concurrency: config.workerConcurrency,
+    stopAheadMs: ({ definition }) => (definition.target.type === 'command' ? graceOf(config) : 0),
     self: () => membership.incarnation,
     wake: () => leasing.wake(),
   })
   const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce())
   const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.reconcileOnce())
   const reporting = loop(context, 'host-reports', reportMs, () => hosts.runOnce())
+  const refreshing = loop(context, 'signing-secrets', refreshMs, () => secrets.refreshOnce())
   const looking = loop(context, 'revocations', config.heartbeatMs, () => worker.lookOnce())
 
   return {
-    services: [leasing, looking, reconciling, reporting],
+    services: [leasing, looking, reconciling, refreshing, reporting],
     worker,
     runFired: () => leasing.wake(),
     runsCameBack() {
@@ -114,7 +131,11 @@ export function addressGuardOf(config: Context['config']) {
   return createAddressGuard(reachOf(config))
 }
 
-function composeTargets({ config, databaseClock, log }: Context, tasks: TaskRegistry): Targets {
+function composeTargets(
+  { config, databaseClock, log }: Context,
+  tasks: TaskRegistry,
+  secretsOf: (tenant: number) => Promise<readonly Uint8Array[]>,
+): Targets {
   const logFor = (attempt: Attempt) => {
     const line = log.child({ job: attempt.jobId, run: attempt.runId, attempt: attempt.attempt })
     return {
@@ -128,8 +149,13 @@ function composeTargets({ config, databaseClock, log }: Context, tasks: TaskRegi
       guard: addressGuardOf(config),
       now: () => databaseClock.atLeast(),
       connectionsPerOrigin: config.workerConcurrency,
+      secretsOf,
     }),
     task: createTaskTarget(tasks, { logFor }),
-    command: createCommandTarget({ allowed: config.allowCommands, inherited: readEnvironment() }),
+    command: createCommandTarget({
+      allowed: config.allowCommands,
+      inherited: readEnvironment(),
+      graceMs: graceOf(config),
+    }),
   }
 }

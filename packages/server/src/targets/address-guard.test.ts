@@ -6,7 +6,8 @@ const strict = createAddressGuard({ allowedNetworks: [], allowLoopback: false })
 test.each([
   ['private', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1'],
   ['loopback', '127.0.0.1', '127.255.255.254', '::1'],
-  ['link-local', '169.254.1.1', 'fe80::1', 'fe80::1%eth0'],
+  ['link-local', '169.254.1.1', 'fe80::1', 'fe80::1%eth0', 'fe80::1%25eth0', 'febf::1%1'],
+  ['zone ids on others', '::1%lo', 'fd00::1%eth0', '::ffff:127.0.0.1%1'],
   ['metadata', '169.254.169.254', 'fd00:ec2::254', '100.100.100.200', '168.63.129.16', '192.0.0.192'],
   ['unique-local', 'fc00::1', 'fdff::1'],
   ['site-local', 'fec0::1'],

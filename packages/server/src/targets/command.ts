@@ -28,19 +28,24 @@ const hopeless = new Set(['E2BIG', 'ENAMETOOLONG', 'ERR_INVALID_ARG_VALUE', 'ERR
 export function createCommandTarget(options: CommandTargetOptions): Target<CommandTarget> {
   const { allowed, inherited, graceMs = 5_000 } = options
   const running = new Set<CommandProcess>()
+  const killAll = () => {
+    for (const command of running) command.kill()
+  }
+  // Whatever ends this process, a second signal or a fault: commands are in sessions of their own and would go on.
+  process.once('exit', killAll)
 
   async function run(target: CommandTarget, attempt: Attempt, signal: AbortSignal): Promise<Outcome> {
     const output = new OutputTail(outputBytes)
-    const process = new CommandProcess(commandOf(target, attempt, inherited), output)
-    running.add(process)
+    const command = new CommandProcess(commandOf(target, attempt, inherited), output)
+    running.add(command)
     try {
-      const ending = await withinDeadline(() => process.over, attempt.timeoutMs, signal)
-      const exitedBefore = process.exited
+      const ending = await withinDeadline(() => command.over, attempt.timeoutMs, signal)
+      const exitedBefore = command.exited
       // Waited for, so that the next attempt does not meet this one.
-      if (ending.kind !== 'finished') await process.terminate(graceMs)
-      return conclude({ ending, target, attempt, output, exitedBefore, exited: process.exited })
+      if (ending.kind !== 'finished') await command.terminate(graceMs)
+      return conclude({ ending, target, attempt, output, exitedBefore, exited: command.exited })
     } finally {
-      running.delete(process)
+      running.delete(command)
     }
   }
 
@@ -61,7 +66,8 @@ export function createCommandTarget(options: CommandTargetOptions): Target<Comma
       }
     },
     close() {
-      for (const process of running) process.kill()
+      killAll()
+      process.off('exit', killAll)
       return Promise.resolve()
     },
   }

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, isIP, type LookupFunction } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createAddressGuard } from './address-guard.js'
 import { createHttpTarget } from './http.js'
@@ -77,6 +78,7 @@ const spellings = [
   '[::ffff:127.0.0.1]',
   '[::ffff:7f00:1]',
   'localhost',
+  'LOCALHOST',
 ]
 
 test.each(spellings)('%s is refused while loopback is not allowed', async (host) => {
@@ -181,4 +183,94 @@ test('proxy settings of the environment do not apply', async () => {
   const port = await serveAt('127.0.0.1')
   const outcome = await deliverer({ allowLoopback: true })(`http://127.0.0.1:${port}/`)
   expect(outcome).toMatchObject({ kind: 'succeeded' })
+})
+
+test.each([
+  '0.0.0.0',
+  '0',
+  '0x0',
+  '00.0.0.0',
+  '[::]',
+  '[::0.0.0.0]',
+  '[::ffff:0.0.0.0]',
+  '[::ffff:0:7f00:1]',
+])('%s, which a system takes for itself, is refused, also when loopback is allowed', async (host) => {
+  const port = await serveAt('127.0.0.1')
+  const outcome = await deliverer({ allowLoopback: true })(`http://${host}:${port}/`)
+  expect(outcome).toMatchObject({ reason: 'blocked_address', retryable: false })
+})
+
+test.each([
+  '0251.0376.0251.0376',
+  '0xa9.0xfe.0xa9.0xfe',
+  '0xa9fea9fe',
+  '2852039166',
+  '169.16689662',
+  '[::ffff:a9fe:a9fe]',
+  '[64:ff9b::a9fe:a9fe]',
+  '[2002:a9fe:a9fe::1]',
+  '[2001:0:a9fe:a9fe::1]',
+  '[fd00:ec2::254]',
+])('the metadata address written as %s is refused, also when loopback is allowed', async (host) => {
+  expect(await deliverer({ allowLoopback: true })(`http://${host}/latest/meta-data/`)).toMatchObject({
+    reason: 'blocked_address',
+    retryable: false,
+  })
+})
+
+test.each(['[fe80::1%25eth0]', '[::1%25lo]', '[::1%lo]'])(
+  'a URL with the zone id of %s is none',
+  async (host) => {
+    expect(await deliverer({ allowLoopback: true })(`http://${host}/`)).toMatchObject({
+      reason: 'invalid_target',
+      retryable: false,
+    })
+  },
+)
+
+test.each(['localhost.', 'sub.localhost', 'LOCALHOST.'])(
+  '%s is what the resolver says of it',
+  async (host) => {
+    const deliver = deliverer({ lookup: resolver(['127.0.0.1']) })
+    expect(await deliver(`http://${host}/`)).toMatchObject({ reason: 'blocked_address' })
+  },
+)
+
+test('a name that a resolver gives with a zone id meets the guard', async () => {
+  const deliver = deliverer({ lookup: resolver(['fe80::1%eth0']) })
+  expect(await deliver('http://zoned.example/')).toMatchObject({ reason: 'blocked_address' })
+})
+
+test('a kept connection goes on to the address that was permitted; a new one asks again, and meets the guard', async () => {
+  const sockets = new Set<unknown>()
+  const server = createServer((request, response) => {
+    sockets.add(request.socket)
+    response.end('kept')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanups.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  // Permitted at first; from the second lookup on the name has another address.
+  const deliver = deliverer({
+    allowedNetworks: ['127.0.0.1'],
+    lookup: resolver(['127.0.0.1'], ['127.0.0.9']),
+  })
+  const url = `http://rebinding.example:${port}/`
+  expect(await deliver(url)).toMatchObject({ kind: 'succeeded' })
+  // The client offers a connection for reuse only after a turn of the event loop.
+  await setImmediate()
+  expect(await deliver(url)).toMatchObject({ kind: 'succeeded' })
+  expect(sockets.size).toBe(1)
+  const closed = once([...sockets][0] as NodeJS.EventEmitter, 'close')
+  server.closeAllConnections()
+  await closed
+  // The client may learn of the close only by trying: an attempt that is lost so is tried again by its run.
+  const outcomes = [await deliver(url), await deliver(url)]
+  expect(outcomes.map((outcome) => outcome.kind)).toEqual(['failed', 'failed'])
+  expect(outcomes.at(-1)).toMatchObject({ reason: 'blocked_address' })
+  expect(sockets.size).toBe(1)
 })

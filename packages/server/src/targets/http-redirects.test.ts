@@ -107,6 +107,11 @@ describe('a redirect', () => {
     'http://[::ffff:169.254.169.254]/',
     'http://[64:ff9b::a9fe:a9fe]/',
     'http://10.0.0.1/',
+    'http://0.0.0.0/',
+    'http://[::]/',
+    'http://[2002:a9fe:a9fe::1]/',
+    'http://[fe80::1]/',
+    'http://metadata.example./',
     '//192.168.0.1/x',
     'http://metadata.example/',
   ])('to %s meets the guard', async (location) => {

@@ -88,7 +88,7 @@ describe('a process that joins', () => {
     const join = statement<object, { now: number }>(
       new URL('../../src/cluster/postgres/join.sql', import.meta.url),
     )
-    const again = { host: 'h', pid: 1, roles: [], tasks: [], code_version: 'test' }
+    const again = { host: 'h', pid: 1, roles: [], tasks: [], commands: false, code_version: 'test' }
     await expect(
       one?.database.run(join, { incarnation: other?.membership.incarnation, ...again }),
     ).rejects.toMatchObject({ code: '23505' })

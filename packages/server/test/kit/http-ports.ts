@@ -5,6 +5,7 @@ import type { HttpOptions } from '../../src/http/server.js'
 import { MemoryAccount } from './account-port.js'
 import { MemoryCalendars } from './calendars-port.js'
 import { MemoryDeadLetters, runDetailOf } from './dead-letters-port.js'
+import { MemorySigningSecrets } from './signing-secrets-port.js'
 import { MemoryTargets } from './targets-port.js'
 
 /** Jobs and runs in memory, behind the ports that the HTTP room is handed. */
@@ -16,6 +17,7 @@ export class MemoryPorts implements ApiPorts {
   readonly account = new MemoryAccount()
   readonly calendars = new MemoryCalendars()
   readonly deadLetters = new MemoryDeadLetters()
+  readonly signingSecrets = new MemorySigningSecrets()
   readonly targets = new MemoryTargets()
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []

@@ -9,7 +9,15 @@ import { PostgresLife } from './life.js'
 import type { PeerTimes } from './peers.js'
 
 const joinStatement = statement<
-  { incarnation: number; host: string; pid: number; roles: string[]; tasks: string[]; code_version: string },
+  {
+    incarnation: number
+    host: string
+    pid: number
+    roles: string[]
+    tasks: string[]
+    commands: boolean
+    code_version: string
+  },
   { now: number }
 >(new URL('./join.sql', import.meta.url))
 const takeStatement = statement<{ incarnation: number; wanted: number[]; ttl_ms: number }, Lease>(
@@ -35,7 +43,14 @@ export interface PostgresCoordinationOptions extends PeerTimes {
 export class PostgresCoordination implements Coordination {
   constructor(private readonly options: PostgresCoordinationOptions) {}
 
-  async join({ host, pid, roles, tasks, codeVersion }: Introduction): Promise<PostgresLife> {
+  async join({
+    host,
+    pid,
+    roles,
+    tasks,
+    commands = false,
+    codeVersion,
+  }: Introduction): Promise<PostgresLife> {
     const { database, databaseClock } = this.options
     const incarnation = newIncarnation()
     const sample = databaseClock.begin()
@@ -45,6 +60,7 @@ export class PostgresCoordination implements Coordination {
       pid,
       roles: [...roles],
       tasks: [...tasks],
+      commands,
       code_version: codeVersion,
     })
     if (row !== undefined) sample(row.now)

@@ -4,7 +4,8 @@
 -- @param pid int
 -- @param roles text[]
 -- @param tasks text[]
+-- @param commands boolean
 -- @param code_version text
-INSERT INTO carillon.incarnations (incarnation, host, pid, roles, tasks, code_version)
-VALUES (:incarnation, :host, :pid, :roles, :tasks, :code_version)
+INSERT INTO carillon.incarnations (incarnation, host, pid, roles, tasks, commands, code_version)
+VALUES (:incarnation, :host, :pid, :roles, :tasks, :commands, :code_version)
 RETURNING carillon.now_ms() AS now

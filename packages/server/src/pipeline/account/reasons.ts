@@ -65,6 +65,22 @@ const explanations: Readonly<Record<string, Explanation>> = {
     todo: 'CARILLON_ALLOWED_NETWORKS opens private addresses.',
   },
   invalid_target: { words: 'the target cannot be used', todo: 'Correct the target of the job.' },
+  signing: {
+    words: 'the secrets to sign it with could not be read, so nothing was sent',
+    todo: 'See the error: the worker could not ask the database.',
+  },
+  command_exit: {
+    words: 'the command ended with an exit code that is no success',
+    todo: 'See the error, and the output of the run. success_exit_codes of the target says what is a success.',
+  },
+  command_signal: {
+    words: 'the command was ended by a signal of somebody else',
+    todo: 'See the machine of the worker: the system ends what takes too much memory.',
+  },
+  command_start: {
+    words: 'the command could not be started',
+    todo: 'Check that the program and the working folder exist on the worker, and that its user may use them.',
+  },
   task_error: { words: 'the task failed', todo: 'See the error, and the log of the worker.' },
   task_non_retryable: { words: 'the task failed and asked not to be tried again', todo: 'See the error.' },
   unserved: {
@@ -83,6 +99,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
   no_worker_for_task: {
     words: 'no live worker serves its task',
     todo: 'Start a worker that has the task: carillon up --role worker --tasks FILE.',
+  },
+  no_worker_for_commands: {
+    words: 'no live worker runs commands',
+    todo: 'Start a worker that may: carillon up --role worker --allow-commands.',
   },
   breaker_open: {
     words: 'its host fails, and nothing is sent there for a while; no attempt is used up',

@@ -17,6 +17,10 @@ SELECT q.attempt, q.max_attempts, q.round, nullif(q.available_at, :parked_until)
            SELECT FROM carillon.incarnations i
            WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND r.name = ANY (i.tasks)
          ) THEN 'no_worker_for_task'
+         WHEN r.kind = 'command' AND NOT EXISTS (
+           SELECT FROM carillon.incarnations i
+           WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND i.commands
+         ) THEN 'no_worker_for_commands'
          WHEN q.holder IS NULL AND carillon.target_holds_back(t, carillon.now_ms()) IS NOT NULL
            THEN carillon.target_holds_back(t, carillon.now_ms())
          WHEN q.places IS NOT NULL AND (q.slot IS NULL OR q.slot = -1) THEN 'waiting_for_overlap_place'

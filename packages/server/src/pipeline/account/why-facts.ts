@@ -35,7 +35,7 @@ export interface QueueRow {
   holder: number | null
   catch_up: boolean
   last_error: string | null
-  kind: 'http' | 'task'
+  kind: 'http' | 'task' | 'command'
   /** The task, or the host that is called. */
   task: string
   /** What protects its host; null where nothing does. */

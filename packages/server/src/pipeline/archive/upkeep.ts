@@ -15,6 +15,9 @@ const collectStatement = statement<{ retention_ms: number; most: number }, { job
 const forgetStatement = statement<{ retention_ms: number; most: number }, { forgotten: number }>(
   new URL('./forget-collected.sql', import.meta.url),
 )
+const forgetSecretsStatement = statement<{ most: number }, never>(
+  new URL('./forget-secrets.sql', import.meta.url),
+)
 
 export interface UpkeepOptions {
   database: Database
@@ -52,6 +55,7 @@ export class Upkeep {
       most: mostPerStatement,
     })
     if (collected.length > 0) log.info({ jobs: collected.length }, 'collected the definitions of ended jobs')
+    await database.run(forgetSecretsStatement, { most: mostPerStatement })
     const [gone] = await database.run(forgetStatement, {
       retention_ms: (ledgerRetentionDays + 1) * dayMs,
       most: mostPerStatement,

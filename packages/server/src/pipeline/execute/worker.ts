@@ -47,6 +47,8 @@ export interface WorkerOptions {
   log: Logger
   metrics: Metrics
   concurrency: number
+  /** How long before the end of a drain a run is told to stop, so that what it started can end in an orderly way. */
+  stopAheadMs?: (definition: RunDefinition) => number
   self: () => number
   /** Asks for another leasing pass. */
   wake: () => void
@@ -162,16 +164,30 @@ export class Worker {
   async drain(withinMs: number): Promise<{ aborted: number }> {
     const { clock, ports } = this.options
     const deadline = clock.monotonic() + withinMs
-    while (this.entries.size > 0 && clock.monotonic() < deadline) await pause(clock, 20)
-    const left = [...this.entries.values()]
-    for (const entry of left) entry.stop.abort(new Error('the worker is shutting down'))
+    const stopped = new Set<HeldEntry>()
+    const stopThose = (leftMs: number) => {
+      for (const entry of this.entries.values()) {
+        if (stopped.has(entry) || this.stopAheadMs(entry) < leftMs) continue
+        stopped.add(entry)
+        entry.stop.abort(new Error('the worker is shutting down'))
+      }
+    }
+    while (this.entries.size > 0 && clock.monotonic() < deadline) {
+      stopThose(deadline - clock.monotonic())
+      await pause(clock, 20)
+    }
+    stopThose(0)
     const graceful = clock.monotonic() + 1_000
     while (this.entries.size > 0 && clock.monotonic() < graceful) await pause(clock, 20)
     // A database that takes nothing must not keep the process from ending: what is unwritten is rescued by the others.
     const enough = new AbortController()
     await Promise.race([ports.drained(), pause(clock, 1_000, enough.signal)])
     enough.abort()
-    return { aborted: left.length }
+    return { aborted: stopped.size }
+  }
+
+  private stopAheadMs({ definition }: HeldEntry): number {
+    return (definition && this.options.stopAheadMs?.(definition)) ?? 0
   }
 
   /** This process was declared dead: its runs belong to others. What still goes on is told to stop. */

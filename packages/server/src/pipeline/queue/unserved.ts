@@ -4,7 +4,15 @@ import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
 
-const unservedStatement = statement<{ overdue_ms: number }, { task: string; runs: number; since: number }>(
+interface Waiting {
+  kind: 'task' | 'command'
+  /** The task's name; empty for commands. */
+  task: string
+  runs: number
+  since: number
+}
+
+const unservedStatement = statement<{ overdue_ms: number }, Waiting>(
   new URL('./unserved.sql', import.meta.url),
 )
 
@@ -19,7 +27,7 @@ export interface UnservedOptions {
 const overdueMs = 5_000
 const repeatMs = 60_000
 
-/** Says which due runs wait for a task that no live worker serves: once when it begins, then once a minute. */
+/** Says which due runs wait for a task, or for commands, that no live worker serves: once when it begins, then once a minute. */
 export class UnservedReport {
   private readonly toldAt = new Map<string, number>()
 
@@ -29,16 +37,29 @@ export class UnservedReport {
     const { database, clock, log, metrics } = this.options
     const waiting = await database.run(unservedStatement, { overdue_ms: overdueMs })
     metrics.unserved.set(waiting.reduce((sum, { runs }) => sum + runs, 0))
-    const names = new Set(waiting.map(({ task }) => task))
-    for (const task of this.toldAt.keys()) if (!names.has(task)) this.toldAt.delete(task)
-    for (const { task, runs, since } of waiting) {
-      const told = this.toldAt.get(task)
+    const keys = new Set(waiting.map(keyOf))
+    for (const key of this.toldAt.keys()) if (!keys.has(key)) this.toldAt.delete(key)
+    for (const row of waiting) {
+      const told = this.toldAt.get(keyOf(row))
       if (told !== undefined && clock.monotonic() - told < repeatMs) continue
-      this.toldAt.set(task, clock.monotonic())
-      log.warn(
-        { task, runs, since: new Date(since).toISOString() },
-        'due runs wait: no live worker serves this task (start one with --tasks FILE)',
-      )
+      this.toldAt.set(keyOf(row), clock.monotonic())
+      const { kind, task, runs } = row
+      const since = new Date(row.since).toISOString()
+      if (kind === 'task') {
+        log.warn(
+          { task, runs, since },
+          'due runs wait: no live worker serves this task (start one with --tasks FILE)',
+        )
+      } else {
+        log.warn(
+          { runs, since },
+          'due runs wait: no live worker runs commands (start one with --allow-commands)',
+        )
+      }
     }
   }
+}
+
+function keyOf({ kind, task }: Waiting): string {
+  return `${kind} ${task}`
 }

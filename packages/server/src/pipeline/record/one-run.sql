@@ -26,6 +26,10 @@ live AS MATERIALIZED (
              SELECT FROM carillon.incarnations i
              WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND r.name = ANY (i.tasks)
            ) THEN 'no_worker_for_task'
+           WHEN r.kind = 'command' AND NOT EXISTS (
+             SELECT FROM carillon.incarnations i
+             WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND i.commands
+           ) THEN 'no_worker_for_commands'
            WHEN q.holder IS NULL AND carillon.target_holds_back(t, clock.now) IS NOT NULL
              THEN carillon.target_holds_back(t, clock.now)
            WHEN q.places IS NOT NULL AND coalesce(q.slot, -1) < 0 THEN 'waiting_for_overlap_place'

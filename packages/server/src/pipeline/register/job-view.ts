@@ -40,12 +40,22 @@ export function jobView(row: JobRow): Job {
 }
 
 function unserved(row: JobRow): { code: string; message: string } {
-  return row.kind === 'task'
-    ? {
-        code: 'no_worker_for_task',
-        message: `No live worker serves the task ${JSON.stringify(row.task)}: its runs wait. Start one with --tasks FILE.`,
-      }
-    : { code: 'no_worker', message: 'No live worker: its runs wait. Start a process with the worker role.' }
+  if (row.kind === 'task') {
+    return {
+      code: 'no_worker_for_task',
+      message: `No live worker serves the task ${JSON.stringify(row.task)}: its runs wait. Start one with --tasks FILE.`,
+    }
+  }
+  if (row.kind === 'command') {
+    return {
+      code: 'no_worker_for_commands',
+      message: 'No live worker runs commands: its runs wait. Start one with --allow-commands.',
+    }
+  }
+  return {
+    code: 'no_worker',
+    message: 'No live worker: its runs wait. Start a process with the worker role.',
+  }
 }
 
 function isoOrNull(ms: number | null): string | null {

@@ -13,7 +13,8 @@ SELECT j.job, j.id AS uuid, j.state, j.version, j.definition, j.created_at, j.up
              t.due) AS next_due,
        EXISTS (
          SELECT FROM carillon.incarnations i
-         WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND (r.kind <> 'task' OR r.name = ANY (i.tasks))
+         WHERE i.state = 'alive' AND 'worker' = ANY (i.roles)
+           AND CASE r.kind WHEN 'task' THEN r.name = ANY (i.tasks) WHEN 'command' THEN i.commands ELSE true END
        ) AS served
 FROM carillon.jobs j
 JOIN carillon.routes r ON r.route = j.route

@@ -5,14 +5,19 @@ export interface Delivery {
   receivedAt: number
   path: string
   headers: IncomingHttpHeaders
+  /** The bytes as they came: what a signature covers. */
+  raw: Buffer
   body: { payload?: unknown; fencing_token?: number } & Record<string, unknown>
 }
+
+/** A status, or one with headers. */
+export type Answer = number | { status: number; headers: Record<string, string> }
 
 /** An HTTP receiver that remembers every delivery, with the time by this machine's clock. */
 export class Sink {
   readonly deliveries: Delivery[] = []
   /** Decides the answer to a delivery; the default is 200. */
-  answer: (delivery: Delivery) => Promise<number> | number = () => 200
+  answer: (delivery: Delivery) => Promise<Answer> | Answer = () => 200
 
   private constructor(private readonly server: Server) {}
 
@@ -24,11 +29,15 @@ export class Sink {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
-        const text = Buffer.concat(chunks).toString()
+        const raw = Buffer.concat(chunks)
+        const text = raw.toString()
         const body = (text === '' ? {} : JSON.parse(text)) as Delivery['body']
-        const delivery = { receivedAt, path: request.url ?? '', headers: request.headers, body }
+        const delivery = { receivedAt, path: request.url ?? '', headers: request.headers, raw, body }
         sink.deliveries.push(delivery)
-        void Promise.resolve(sink.answer(delivery)).then((status) => response.writeHead(status).end('ok'))
+        void Promise.resolve(sink.answer(delivery)).then((answer) => {
+          const { status, headers } = typeof answer === 'number' ? { status: answer, headers: {} } : answer
+          response.writeHead(status, headers).end('ok')
+        })
       })
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
