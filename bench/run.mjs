@@ -5,6 +5,7 @@ const workloads = {
   fairness: () => import('./fairness.mjs'),
   'first-tick': () => import('./first-tick.mjs'),
   'in-flight': () => import('./in-flight.mjs'),
+  'old-snapshot': () => import('./old-snapshot.mjs'),
   lanes: () => import('./lanes.mjs'),
   time: () => import('./time.mjs'),
   wheel: () => import('./wheel.mjs'),

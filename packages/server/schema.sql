@@ -442,7 +442,7 @@ CREATE TABLE carillon.queue (
   partition smallint NOT NULL,
   payload jsonb,
   stop_requested boolean NOT NULL DEFAULT false,
-  CONSTRAINT queue_pkey PRIMARY KEY (due, job, origin, seq, partition),
+  CONSTRAINT queue_pkey PRIMARY KEY (job, due, origin, seq, partition),
   CONSTRAINT queue_attempt_check CHECK ((attempt >= 1)),
   CONSTRAINT queue_check CHECK (((origin <> 0) OR (seq = 0))),
   CONSTRAINT queue_check1 CHECK (((holder IS NULL) = (token IS NULL))),
@@ -734,7 +734,7 @@ CREATE INDEX queue_cancel ON carillon.queue USING btree (holder) WHERE cancel_re
 
 CREATE INDEX queue_ready ON carillon.queue USING btree (route, available_at) WHERE ((holder IS NULL) AND ((places IS NULL) OR (slot >= 0)));
 
-CREATE UNIQUE INDEX queue_slot ON carillon.queue USING btree (job, slot);
+CREATE UNIQUE INDEX queue_slot ON carillon.queue USING btree (job, slot) WHERE (slot IS NOT NULL);
 
 CREATE INDEX queue_waiting ON carillon.queue USING btree (route, available_at) WHERE ((holder IS NULL) AND (places IS NOT NULL) AND (COALESCE((slot)::integer, '-1'::integer) < 0));
 

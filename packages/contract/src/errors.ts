@@ -21,6 +21,11 @@ export const errorCatalogue = {
     title: 'The body is not valid JSON',
     hint: 'Send one JSON value, UTF-8 encoded, without comments or trailing commas.',
   },
+  foreign_host: {
+    status: 403,
+    title: 'The request is for another host, or from a page of one',
+    hint: 'Call http://127.0.0.1 or http://localhost. A proxy in front has to send one of these as Host; to serve others, listen beyond loopback with CARILLON_HOST.',
+  },
   route_not_found: {
     status: 404,
     title: 'There is no such route',

@@ -131,7 +131,7 @@ describe('on the wire', () => {
 
   it('answers endless headers with 431', async () => {
     const socket = await connected(await listening())
-    socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`)
+    socket.write(`GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`)
     const answer = await text(socket)
     expect(answer).toMatch(/^HTTP\/1\.1 431 /)
     expect(problemIn(answer)).toMatchObject({ code: 'headers_too_large' })
@@ -144,7 +144,7 @@ describe('on the wire', () => {
     app.server.headersTimeout = 1
     await app.listen({ host: '127.0.0.1', port: 0 })
     const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
-    socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n')
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n')
     const answer = await text(socket)
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
     expect(problemIn(answer)).toMatchObject({ code: 'request_timeout' })
@@ -170,7 +170,7 @@ describe('on the wire', () => {
     const socket = await connected(server)
     const head = [
       'POST /api/v1/jobs HTTP/1.1',
-      'Host: a',
+      'Host: localhost',
       'Content-Type: application/json',
       'Content-Length: 100',
     ]
@@ -184,8 +184,8 @@ describe('on the wire', () => {
   it('keeps the connection after a refused body, so that the next request can use it', async () => {
     const socket = await connected(await listening())
     const bad =
-      'POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n{'
-    socket.write(`${bad}GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+      'POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n{'
+    socket.write(`${bad}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
     const statuses = [...(await text(socket)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
     expect(statuses).toEqual(['400', '200'])
   })

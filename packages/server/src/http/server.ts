@@ -2,7 +2,9 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { codeOf } from '../db/errors.js'
 import { systemClock } from '../platform/clock.js'
+import { loopbackOnly } from '../config.js'
 import { type AppOptions, buildApp } from './app.js'
+import { answerOnlyLoopback } from './loopback-only.js'
 import { timeouts } from './timeouts.js'
 
 export interface HttpOptions extends AppOptions {
@@ -25,6 +27,7 @@ export interface HttpServer {
 
 export function createHttpServer(options: HttpOptions): HttpServer {
   const { app } = buildApp(options)
+  if (loopbackOnly(options)) answerOnlyLoopback(app)
   let closing = false
   app.addHook('onSend', (_request, reply, _payload, done) => {
     // Without it a kept-alive connection would stay open after its answer and hold up the close.

@@ -172,6 +172,56 @@ describe('a close that is sent again', () => {
   })
 })
 
+describe('a close that waits for somebody who changes the row', () => {
+  /** The change is made and not committed when the close begins, so that it sees the row as it was. */
+  async function closeDuring(change: string, more: Parameters<typeof resultOf>[3] = {}) {
+    const node = await house().node()
+    const job = await node.register()
+    const run = await leaseOne(house(), node, job)
+    const result = await resultOf(house(), node, run, more)
+    const session = await house().session()
+    await session.query('BEGIN')
+    await session.query(change)
+    const closed = close(node, result)
+    await house().lockWaits(1)
+    await session.query('COMMIT')
+    return { job, answers: await closed }
+  }
+  const cancel = 'UPDATE carillon.queue SET cancel_requested = true'
+
+  test('ends the run as it is then', async () => {
+    const { job, answers } = await closeDuring(cancel)
+    expect(answers).toEqual(['closed'])
+    expect(await queueOf(house(), job)).toEqual([])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+  })
+
+  test('does not try again what was cancelled meanwhile', async () => {
+    const { job, answers } = await closeDuring(cancel, { outcome: 'failed', retryable: true })
+    expect(answers).toEqual(['closed'])
+    expect(await queueOf(house(), job)).toEqual([])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'failed', final: true }])
+  })
+
+  test('gives the next attempt to the row as it is then', async () => {
+    const { job, answers } = await closeDuring("UPDATE carillon.queue SET last_error = 'touched'", {
+      outcome: 'failed',
+      retryable: true,
+    })
+    expect(answers).toEqual(['retrying'])
+    expect(await queueOf(house(), job)).toMatchObject([{ attempt: 2 }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'failed', final: false }])
+  })
+
+  test('is stale when the lease was taken away', async () => {
+    const { job, answers } = await closeDuring(
+      'UPDATE carillon.queue SET holder = NULL, token = NULL, leased_at = NULL',
+    )
+    expect(answers).toEqual(['stale'])
+    expect(await queueOf(house(), job)).toHaveLength(1)
+  })
+})
+
 describe('a failed attempt', () => {
   test('waits for its backoff, with the next attempt and without its overlap place', async () => {
     const node = await house().node()

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Database } from '../../src/db/pool.js'
+import type { Statement } from '../../src/db/statement.js'
 import { Scan } from '../../src/pipeline/fire/scan.js'
 import type { Horizon } from '../../src/pipeline/fire/horizon.js'
 import { crowd } from '../kit/crowd.js'
@@ -69,6 +71,65 @@ describe('the scan', () => {
     expect((await scan.runOnce()).size).toBe(0)
     await house().clock.advance(1)
     expect((await scan.runOnce()).size).toBe(2)
+  })
+})
+
+describe('a scan from the bottom of the index that is dear', () => {
+  /** On a database where every scan takes 100 ms. */
+  async function dearScan(owned?: { partition: number }[]) {
+    const node = await house().node()
+    const job = await node.register({ schedule: '@every 1h' })
+    const looks: number[] = []
+    const slow = {
+      run: async (statement: Statement<never, object>, params: { from_starts: number[] }) => {
+        looks.push(Math.min(...params.from_starts))
+        const rows = await node.database.run(statement, params as never)
+        await house().clock.advance(100)
+        return rows
+      },
+    }
+    const scan = new Scan({
+      database: slow as unknown as Database,
+      databaseClock: node.databaseClock,
+      clock: house().clock,
+      horizon: { waits: () => false } as unknown as Horizon,
+      owned: () => owned ?? node.ownership.current(),
+      aheadMs: 2_000,
+      intervalMs: 0,
+    })
+    return { job, scan, looks }
+  }
+
+  test('is not made each time: what is a little late is found all the same', async () => {
+    const { job, scan, looks } = await dearScan()
+    await scan.runOnce()
+    const [late] = await crowd(house(), job, { count: 1, startAt: (await house().now()) - 20_000 })
+    expect([...(await scan.runOnce()).keys()]).toEqual([late])
+    const now = await house().now()
+    expect(looks[0]).toBe(0)
+    expect(looks[1]).toBeGreaterThan(now - 31_000)
+  })
+
+  test('is made within two seconds: what comes very late is found then', async () => {
+    const { job, scan, looks } = await dearScan()
+    await scan.runOnce()
+    const [late] = await crowd(house(), job, { count: 1, startAt: (await house().now()) - 3_600_000 })
+    const found: number[] = []
+    while (found.length === 0 && looks.length < 30) found.push(...(await scan.runOnce()).keys())
+    expect(found).toEqual([late])
+    expect(looks.filter((from) => from === 0)).toHaveLength(2)
+    expect(looks.length).toBeGreaterThan(10)
+  })
+
+  test('is made at once for a partition that is new', async () => {
+    const owned = [{ partition: 1 }]
+    const { job, scan } = await dearScan(owned)
+    const startAt = (await house().now()) - 3_600_000
+    const [here] = await crowd(house(), job, { count: 1, startAt, partition: 1 })
+    const [there] = await crowd(house(), job, { count: 1, startAt, partition: 2 })
+    expect([...(await scan.runOnce()).keys()]).toEqual([here])
+    owned.push({ partition: 2 })
+    expect([...(await scan.runOnce()).keys()]).toContain(there)
   })
 })
 

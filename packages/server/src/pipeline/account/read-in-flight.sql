@@ -1,6 +1,6 @@
 -- Ticks of some jobs that are on their way or ended as dead letters: rows of the queue, and of dead_letters. Plain read,
 -- in one snapshot with the ledger, so that a run that moves from one to the other is never in neither.
--- Index: queue_slot (job), dead_letters_by_job.
+-- Index: queue's primary key (job), dead_letters_by_job.
 -- @plan each-time
 -- @param jobs bigint[]
 -- @param from bigint

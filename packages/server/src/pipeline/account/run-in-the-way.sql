@@ -1,6 +1,6 @@
 -- The run of a job that was going on at an instant: the latest before it that ended after it, or is still there. A run
 -- that ended after the instant was recorded after it, so that older days of the ledger are left out. Plain read.
--- Index: queue_slot (job), ledger_history.
+-- Index: queue's primary key (job), ledger_history.
 -- @plan each-time
 -- @param job bigint
 -- @param at bigint

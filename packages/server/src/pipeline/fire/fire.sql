@@ -108,7 +108,7 @@ fired AS (
   FROM roomy CROSS JOIN clock
   WHERE run_due IS NOT NULL AND (places IS NULL OR place IS NOT NULL)
   ORDER BY job
-  ON CONFLICT (job, slot) DO NOTHING
+  ON CONFLICT (job, slot) WHERE slot IS NOT NULL DO NOTHING
   RETURNING job
 ),
 decided AS MATERIALIZED (

@@ -138,7 +138,7 @@ fired AS (
   WHERE NOT behind AND (replaces OR NOT (taken AND waiting))
     AND (SELECT count(*) FROM removed) + (SELECT count(*) FROM promoted) >= 0
   ORDER BY job
-  ON CONFLICT (job, slot) DO NOTHING
+  ON CONFLICT (job, slot) WHERE slot IS NOT NULL DO NOTHING
   RETURNING job
 ),
 decided AS MATERIALIZED (

@@ -4,7 +4,7 @@
 -- changed since, and by their new content the ticks in between would be others. Read here, with the stretch, in one snapshot.
 -- After an outage nearly every job has one: of each partition only as many are looked at as a step may need, not `most`.
 -- Plain read: what it sees is checked again, under lock, by replay.sql.
--- Index: replays_running (partition, cursor_ms), one range per partition; queue_slot; primary keys; calendars (tenant, name).
+-- Index: replays_running (partition, cursor_ms), one range per partition; primary keys; calendars (tenant, name).
 -- @plan each-time
 -- @param partitions smallint[]
 -- @param most int

@@ -79,7 +79,7 @@ fired AS (
   FROM locked CROSS JOIN clock
   WHERE places IS NULL OR place IS NOT NULL
   ORDER BY job
-  ON CONFLICT (job, slot) DO NOTHING
+  ON CONFLICT (job, slot) WHERE slot IS NOT NULL DO NOTHING
   RETURNING job
 ),
 moved AS (

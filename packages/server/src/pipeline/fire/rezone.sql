@@ -7,7 +7,7 @@
 -- staged   The runs to take back, locked. One that a worker leased meanwhile drops out, and then the numbers differ.
 -- free     Jobs of which all can be taken back that was seen.
 --
--- Lock order: partitions, timers, queue, jobs; each by key. Index: primary keys, queue_slot (job).
+-- Lock order: partitions, timers, queue, jobs; each by key. Index: primary keys, queue's primary key (job).
 -- @plan each-time
 -- @param owner bigint
 -- @param partitions smallint[]

@@ -2,6 +2,7 @@ import type { DatabaseClock } from '../../db/database-clock.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
+import { Seldom } from '../../platform/seldom.js'
 import type { Horizon } from './horizon.js'
 
 interface SeenTimer {
@@ -33,10 +34,17 @@ export interface ScanOptions {
 }
 
 const mostPerPartition = 500
+/** Timers come up to so late behind their start and are found by the next scan. */
+const slackMs = 30_000
+/** What lies further back is found by a scan from the bottom, at most so long after. */
+const mostBetweenFullMs = 2_000
 
 /**
  * Looks in the table itself for timers that start soon, at its own interval. The wheel's feed may miss a change that was
  * committed late; nothing is missed here.
+ *
+ * At the bottom of the index lie the entries of ticks that are over, for as long as any old transaction is open: a scan
+ * from there reads them all. It is made as often as its own cost allows, and at once for partitions that are new.
  */
 export class Scan {
   /** A partition had more than a page: the next pass should follow at once. */
@@ -44,8 +52,13 @@ export class Scan {
   private scannedAt = Number.NEGATIVE_INFINITY
   /** By partition whose page was full: the last timer of it, after which the next scan goes on. */
   private readonly ends = new Map<number, SeenTimer>()
+  private readonly fromTheBottom: Seldom
+  /** The partitions that were scanned from the bottom last. */
+  private known: ReadonlySet<number> = new Set()
 
-  constructor(private readonly options: ScanOptions) {}
+  constructor(private readonly options: ScanOptions) {
+    this.fromTheBottom = new Seldom(options.clock, mostBetweenFullMs)
+  }
 
   /** Something changed that the wheel has not heard of yet: the next pass looks whatever the interval. */
   soon(): void {
@@ -60,19 +73,27 @@ export class Scan {
     if (!this.cutShort && begun - this.scannedAt < intervalMs) return found
     this.scannedAt = begun
     const partitions = owned().map(({ partition }) => partition)
+    const full = this.fromTheBottom.isDue() || partitions.some((partition) => !this.known.has(partition))
+    const from = full ? 0 : databaseClock.atLeast() - slackMs
     const sample = databaseClock.begin()
     const timers = await database.run(scanStatement, {
       partitions,
-      from_starts: partitions.map((partition) => this.ends.get(partition)?.start_at ?? 0),
+      from_starts: partitions.map((partition) => this.ends.get(partition)?.start_at ?? from),
       from_jobs: partitions.map((partition) => this.ends.get(partition)?.job ?? 0),
       ahead_ms: aheadMs,
       most_per_partition: mostPerPartition,
     })
+    if (full) this.scannedFromTheBottom(partitions, begun)
     const [first] = timers
     if (first !== undefined) sample(first.now)
     for (const { job, partition } of timers) if (!horizon.waits(job)) found.set(job, partition)
     this.turnPages(timers)
     return found
+  }
+
+  private scannedFromTheBottom(partitions: readonly number[], begun: number): void {
+    this.known = new Set(partitions)
+    this.fromTheBottom.done(begun)
   }
 
   /** Timers that wait, or that cannot be read, must not keep the page from those behind them. */

@@ -2,7 +2,7 @@
 -- also when it is under way, and alone writes the outcome, so that no result is lost.
 -- A tick ahead cannot be cancelled while an earlier one of the job is ahead too: taking that one back would let the
 -- cursor pass over this one again. Earlier ticks are never staged after later ones, so that a plain look at them does.
--- Lock: the row; waits for a lease, close or rescue in progress. Index: queue's primary key, queue_slot (job).
+-- Lock: the row; waits for a lease, close or rescue in progress. Index: queue's primary key, queue's primary key (job).
 -- @plan each-time
 -- @param tenant int
 -- @param due bigint

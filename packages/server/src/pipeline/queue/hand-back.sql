@@ -1,7 +1,7 @@
 -- Gives leased runs back that this worker will not finish: the attempt is not used up, the overlap place is kept. A run
 -- that was asked to cancel ends here: nobody else would start it, and nobody else would end it. Where the job is paused, the
 -- run is parked until it is resumed; the job is read FOR SHARE after its run is locked, for the reason that close.sql gives.
--- A tenant or a host with a cap gets its places back.
+-- A tenant or a host with a cap gets its places back. Rows are found and written to as close.sql does it, and for its reason.
 -- Fenced by holder and token. Lock order: queue, jobs, tenant_slots, targets; each by key. Index: primary keys.
 -- @plan each-time
 -- @param holder bigint
@@ -12,14 +12,26 @@
 -- @param seqs int[]
 -- @param partitions smallint[]
 -- @param tokens bigint[]
-WITH mine AS MATERIALIZED (
-  SELECT q.*
-  FROM carillon.queue q
-  JOIN unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens) AS r (due, job, origin, seq, partition, token)
-    USING (due, job, origin, seq, partition, token)
-  WHERE q.holder = :holder
-  ORDER BY q.due, q.job, q.origin, q.seq
-  FOR UPDATE OF q
+WITH named AS MATERIALIZED (
+  SELECT *
+  FROM unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens) AS r (due, job, origin, seq, partition, token)
+  ORDER BY due, job, origin, seq
+),
+mine AS MATERIALIZED (
+  SELECT seen.place AS seen, q.*
+  FROM named r
+  CROSS JOIN LATERAL (
+    SELECT q.ctid AS place FROM carillon.queue q
+    WHERE q.job = r.job AND q.due = r.due AND q.origin = r.origin AND q.seq = r.seq AND q.partition = r.partition
+    LIMIT 1
+  ) seen
+  CROSS JOIN LATERAL (
+    SELECT q.ctid AS place, q.* FROM carillon.queue q
+    WHERE q.job = r.job AND q.due = r.due AND q.origin = r.origin AND q.seq = r.seq AND q.partition = r.partition
+      AND q.token = r.token AND q.holder = :holder
+    LIMIT 1
+    FOR UPDATE OF q
+  ) q
 ),
 job AS MATERIALIZED (
   SELECT back.job, j.state
@@ -32,14 +44,13 @@ given AS (
       available_at = CASE WHEN job.state = 'paused' THEN :parked_until ELSE q.available_at END,
       slot = CASE WHEN job.state IS DISTINCT FROM 'paused' THEN q.slot END
   FROM mine LEFT JOIN job ON job.job = mine.job AND mine.origin = 0
-  WHERE NOT mine.cancel_requested AND q.due = mine.due AND q.job = mine.job AND q.origin = mine.origin
+  WHERE NOT mine.cancel_requested AND q.ctid = ANY (ARRAY(SELECT unnest(ARRAY[seen, place]) FROM mine WHERE NOT cancel_requested))
+    AND q.due + 0 = mine.due AND q.job + 0 = mine.job AND q.origin = mine.origin
     AND q.seq = mine.seq AND q.partition = mine.partition
 ),
 gone AS (
-  DELETE FROM carillon.queue q
-  USING mine
-  WHERE mine.cancel_requested AND q.due = mine.due AND q.job = mine.job AND q.origin = mine.origin
-    AND q.seq = mine.seq AND q.partition = mine.partition
+  DELETE FROM carillon.queue
+  WHERE ctid = ANY (ARRAY(SELECT unnest(ARRAY[seen, place]) FROM mine WHERE cancel_requested))
 ),
 capped AS MATERIALIZED (
   SELECT tenant FROM carillon.tenant_slots WHERE tenant IN (SELECT tenant FROM mine) ORDER BY tenant FOR UPDATE

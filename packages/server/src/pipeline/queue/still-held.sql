@@ -8,7 +8,11 @@
 -- @param seqs int[]
 -- @param partitions smallint[]
 -- @param tokens bigint[]
-SELECT q.token
+SELECT r.token
 FROM unnest(:dues, :jobs, :origins, :seqs, :partitions, :tokens) AS r (due, job, origin, seq, partition, token)
-JOIN carillon.queue q USING (due, job, origin, seq, partition, token)
-WHERE q.holder = :holder AND NOT q.cancel_requested
+CROSS JOIN LATERAL (
+  SELECT FROM carillon.queue q
+  WHERE q.job = r.job AND q.due = r.due AND q.origin = r.origin AND q.seq = r.seq AND q.partition = r.partition
+    AND q.token = r.token AND q.holder = :holder AND NOT q.cancel_requested
+  LIMIT 1
+) held

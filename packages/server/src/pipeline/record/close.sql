@@ -3,6 +3,11 @@
 -- result   One per token: a result that is in the batch twice must not be noted twice.
 -- held     Runs still leased to this worker with this token. At most once comes from here: a closed or re-leased run
 --          matches no more. FOR UPDATE waits for a rescuer; the token is checked again after the wait.
+--          Looked for by subqueries with LIMIT, which is one probe of the key per row whatever the planner thinks. What it
+--          knows of the queue is from some moment, often one when it was empty; a join by key it then plans as a walk
+--          through the whole index, past every entry that an old transaction keeps. Written to by place for the same
+--          reason: where the snapshot sees the row (`seen`) and where it lies since it is locked (`place`); they differ
+--          after a wait. `+ 0` keeps the join that follows from being taken for a look into the index.
 -- again    A retry: the next attempt waits for its time and gives its overlap place back, so that it never holds up the
 --          next tick. Not where cancelling was asked for; and nobody wants a dead letter of that.
 -- job      Where its job is paused, a retry is parked until the job is resumed. FOR SHARE, after the runs: a pause or resume
@@ -39,17 +44,24 @@ result AS MATERIALIZED (
           finished_at, reason, error, result)
 ),
 held AS MATERIALIZED (
-  SELECT q.due, q.job, q.origin, q.seq, q.partition, q.token, q.tenant, q.route, q.version, q.epoch, q.next_due,
+  SELECT seen.place AS seen, q.place, q.due, q.job, q.origin, q.seq, q.partition, q.token, q.tenant, q.route, q.version, q.epoch, q.next_due,
          q.places, q.attempt, q.max_attempts, q.round, q.available_at, q.fired_at, q.leased_at, q.catch_up, q.payload,
          CASE WHEN q.cancel_requested AND r.outcome = 'dead' THEN 'failed' ELSE r.outcome END AS outcome,
          r.started_at, r.finished_at, r.reason, r.error, r.result::jsonb AS result, r.retry_at,
          r.retry_at IS NULL OR q.cancel_requested AS final
-  FROM carillon.queue q
-  JOIN result r ON q.due = r.due AND q.job = r.job AND q.origin = r.origin AND q.seq = r.seq
-    AND q.partition = r.partition AND q.token = r.token
-  WHERE q.holder = :holder
-  ORDER BY q.due, q.job, q.origin, q.seq
-  FOR UPDATE OF q
+  FROM (SELECT * FROM result ORDER BY due, job, origin, seq) r
+  CROSS JOIN LATERAL (
+    SELECT q.ctid AS place FROM carillon.queue q
+    WHERE q.job = r.job AND q.due = r.due AND q.origin = r.origin AND q.seq = r.seq AND q.partition = r.partition
+    LIMIT 1
+  ) seen
+  CROSS JOIN LATERAL (
+    SELECT q.ctid AS place, q.* FROM carillon.queue q
+    WHERE q.job = r.job AND q.due = r.due AND q.origin = r.origin AND q.seq = r.seq AND q.partition = r.partition
+      AND q.token = r.token AND q.holder = :holder
+    LIMIT 1
+    FOR UPDATE OF q
+  ) q
 ),
 job AS MATERIALIZED (
   SELECT retrying.job, j.state
@@ -62,14 +74,13 @@ again AS (
       available_at = CASE WHEN job.state = 'paused' THEN :parked_until ELSE held.retry_at END,
       holder = NULL, token = NULL, leased_at = NULL, last_error = held.error
   FROM held LEFT JOIN job ON job.job = held.job AND held.origin = 0
-  WHERE NOT held.final AND q.due = held.due AND q.job = held.job AND q.origin = held.origin AND q.seq = held.seq
+  WHERE NOT held.final AND q.ctid = ANY (ARRAY(SELECT unnest(ARRAY[seen, place]) FROM held WHERE NOT final))
+    AND q.due + 0 = held.due AND q.job + 0 = held.job AND q.origin = held.origin AND q.seq = held.seq
     AND q.partition = held.partition
 ),
 gone AS (
-  DELETE FROM carillon.queue q
-  USING held
-  WHERE held.final AND q.due = held.due AND q.job = held.job AND q.origin = held.origin AND q.seq = held.seq
-    AND q.partition = held.partition
+  DELETE FROM carillon.queue
+  WHERE ctid = ANY (ARRAY(SELECT unnest(ARRAY[seen, place]) FROM held WHERE final))
 ),
 capped AS MATERIALIZED (
   SELECT tenant FROM carillon.tenant_slots WHERE tenant IN (SELECT tenant FROM held) ORDER BY tenant FOR UPDATE

@@ -1,6 +1,6 @@
 -- The runs of one job, latest tick first: those in flight from the queue, those that ended from the ledger. A page ends
 -- at the identity of its last row. Plain read of one snapshot, so a run is never in neither.
--- Index: queue_slot (job), ledger_history (job, due DESC), in each ledger partition.
+-- Index: queue's primary key (job), ledger_history (job, due DESC), in each ledger partition.
 -- @plan each-time
 -- @param job bigint
 -- @param before_due bigint

@@ -4,7 +4,7 @@
 --   - a run that a worker holds is the worker's: it is asked to cancel, and the worker alone writes the outcome;
 --   - what was still to be caught up is noted as a range, by replay.
 -- Runs in the transaction of lock-timer.sql and look-at-runs.sql. Lock order: timers, queue, replays, jobs.
--- Index: queue_slot (job), replays_of_job, jobs' primary key.
+-- Index: queue's primary key (job), replays_of_job, jobs' primary key.
 -- @plan each-time
 -- @param job bigint
 -- @param now bigint

@@ -1,5 +1,5 @@
 -- One job as people see it. `next_due` is the earliest tick ahead: one that is staged or leased already, or the cursor.
--- `served` says whether a live worker can run it. Plain read. Index: jobs.id, primary keys, queue_slot.
+-- `served` says whether a live worker can run it. Plain read. Index: jobs.id, primary keys.
 -- @plan each-time
 -- @param tenant int
 -- @param uuid uuid

@@ -3,7 +3,7 @@
 -- Runs after lock-timer.sql and look-at-runs.sql, in their transaction: timers and runs are locked, and the values were
 -- computed from what was seen under these locks. A run that somebody holds is never taken back.
 -- `rev` is raised, so that a fire planned before is refused even where the due instant is the same.
--- Lock order: timers, queue. Index: timers' primary key, queue_slot (job).
+-- Lock order: timers, queue. Index: timers' primary key, queue's primary key (job).
 -- @plan each-time
 -- @param now bigint
 -- @param jobs bigint[]

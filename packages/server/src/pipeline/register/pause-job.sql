@@ -6,7 +6,7 @@
 --     resumed. A run under way goes on;
 --   - catching up stops where it is.
 -- Runs in the transaction of lock-timer.sql and look-at-runs.sql. Lock order: timers, queue, replays, jobs.
--- Index: queue_slot (job), replays_of_job, jobs' primary key.
+-- Index: queue's primary key (job), replays_of_job, jobs' primary key.
 -- @plan each-time
 -- @param job bigint
 -- @param now bigint

@@ -1,7 +1,7 @@
 -- Resumes a job, after move-cursors.sql decided about the ticks of the pause and set the timer: what was parked is ready
 -- again, catching up goes on. A job without a tick ahead has ended.
 -- Runs in the transaction of lock-timer.sql and look-at-runs.sql. Lock order: timers, queue, replays, jobs.
--- Index: queue_slot (job), replays_of_job, jobs' primary key.
+-- Index: queue's primary key (job), replays_of_job, jobs' primary key.
 -- @plan each-time
 -- @param job bigint
 -- @param now bigint
