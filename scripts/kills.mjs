@@ -96,6 +96,7 @@ async function setUp() {
     CARILLON_MIN_INTERVAL_SECONDS: '1',
     CARILLON_ALLOWED_NETWORKS: '127.0.0.0/8',
     CARILLON_LEASE_TTL_SECONDS: '5',
+    SOAK_EVIDENCE: folder,
     CARILLON_LOG_FORMAT: 'json',
   }
   const shared = { env, folder, onDeath: () => undefined, isOver: () => false }

@@ -70,6 +70,100 @@ AS $function$
     '(?<!(?:answered|status|code|signal|http) |[0-9])[0-9]+', '<n>', 'gi')
 $function$;
 
+CREATE OR REPLACE FUNCTION carillon.hold_queue()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET lock_timeout TO '5s'
+AS $function$
+BEGIN
+  LOCK TABLE carillon.queue IN SHARE MODE;
+END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.lanes_with_runs(tasks text[], commands boolean, ahead_ms bigint, many integer, since bigint, routes integer[], ready_froms bigint[], waiting_froms bigint[], freed bigint[], OUT route integer, OUT ready bigint, OUT waiting bigint)
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE ROWS 20
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+#variable_conflict use_column
+DECLARE
+  now bigint := carillon.now_ms();
+  served int[] := ARRAY(
+    SELECT r.route FROM carillon.routes r
+    WHERE r.kind = 'http' OR (r.kind = 'task' AND r.name = ANY (tasks)) OR (r.kind = 'command' AND commands)
+    LIMIT many + 1);
+BEGIN
+  IF cardinality(served) > many THEN
+    served := routes;
+    RETURN QUERY
+    WITH RECURSIVE far AS (
+      (SELECT q.route, q.available_at
+       FROM carillon.queue q
+       WHERE q.holder IS NULL AND (q.places IS NULL OR q.slot >= 0) AND q.route > 0 AND q.available_at >= since
+       ORDER BY q.route, q.available_at
+       LIMIT 1)
+      UNION ALL
+      SELECT next.route, next.available_at
+      FROM far CROSS JOIN LATERAL (
+        SELECT q.route, q.available_at
+        FROM carillon.queue q
+        WHERE q.holder IS NULL AND (q.places IS NULL OR q.slot >= 0) AND q.route > far.route AND q.available_at >= since
+        ORDER BY q.route, q.available_at
+        LIMIT 1
+      ) next
+    )
+    SELECT far.route, far.available_at, NULL::bigint FROM far WHERE far.available_at <= now + ahead_ms;
+    RETURN QUERY
+    WITH RECURSIVE far AS (
+      (SELECT q.route, q.available_at
+       FROM carillon.queue q
+       WHERE q.holder IS NULL AND q.places IS NOT NULL AND coalesce(q.slot, -1) < 0 AND q.route > 0
+         AND q.available_at >= since
+       ORDER BY q.route, q.available_at
+       LIMIT 1)
+      UNION ALL
+      SELECT next.route, next.available_at
+      FROM far CROSS JOIN LATERAL (
+        SELECT q.route, q.available_at
+        FROM carillon.queue q
+        WHERE q.holder IS NULL AND q.places IS NOT NULL AND coalesce(q.slot, -1) < 0 AND q.route > far.route
+          AND q.available_at >= since
+        ORDER BY q.route, q.available_at
+        LIMIT 1
+      ) next
+    )
+    SELECT far.route, NULL::bigint, far.available_at FROM far WHERE far.available_at <= now;
+  END IF;
+  RETURN QUERY
+  SELECT near.route,
+         (SELECT q.available_at
+          FROM carillon.queue q
+          WHERE q.route = near.route AND q.holder IS NULL AND (q.places IS NULL OR q.slot >= 0)
+            AND q.available_at >= near.ready_from AND q.available_at <= now + ahead_ms
+          ORDER BY q.available_at
+          LIMIT 1),
+         (SELECT q.available_at
+          FROM carillon.queue q
+          WHERE q.route = near.route AND q.holder IS NULL AND q.places IS NOT NULL AND coalesce(q.slot, -1) < 0
+            AND q.available_at >= near.waiting_from AND q.available_at <= now
+          ORDER BY q.available_at
+          LIMIT 1)
+  FROM (
+    SELECT lane.route, coalesce(known.ready_from, since) AS ready_from, coalesce(known.waiting_from, since) AS waiting_from
+    FROM unnest(served) AS lane (route)
+    LEFT JOIN unnest(routes, ready_froms, waiting_froms) AS known (route, ready_from, waiting_from)
+      ON known.route = lane.route
+    OFFSET 0
+  ) near;
+  IF cardinality(freed) > 0 THEN
+    RETURN QUERY
+    SELECT q.route, NULL::bigint, q.available_at
+    FROM (SELECT * FROM carillon.queue w WHERE w.job = ANY (freed) OFFSET 0) q
+    WHERE q.holder IS NULL AND q.places IS NOT NULL AND coalesce(q.slot, -1) < 0 AND q.available_at <= now;
+  END IF;
+END $function$;
+
 CREATE OR REPLACE FUNCTION carillon.make_ledger_day(day date)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -463,6 +557,58 @@ CREATE TABLE carillon.signing_secrets (
   CONSTRAINT signing_secrets_secret_check CHECK (((octet_length(secret) >= 24) AND (octet_length(secret) <= 64)))
 );
 
+CREATE TABLE carillon.targets (
+  tenant integer NOT NULL,
+  host text NOT NULL,
+  rate_per_second double precision,
+  burst integer,
+  max_concurrent integer,
+  timeout_seconds integer,
+  drain_per_second double precision,
+  breaker_enabled boolean,
+  breaker_attempts integer,
+  breaker_window_seconds integer,
+  breaker_failure_ratio double precision,
+  breaker_failures_in_row integer,
+  breaker_open_seconds integer,
+  breaker_max_open_seconds integer,
+  tokens double precision NOT NULL DEFAULT 0,
+  tokens_at bigint NOT NULL DEFAULT carillon.now_ms(),
+  in_use integer NOT NULL DEFAULT 0,
+  state text NOT NULL DEFAULT 'closed'::text,
+  since bigint NOT NULL DEFAULT carillon.now_ms(),
+  retry_at bigint,
+  openings integer NOT NULL DEFAULT 0,
+  window_at bigint NOT NULL DEFAULT carillon.now_ms(),
+  attempts integer NOT NULL DEFAULT 0,
+  failures integer NOT NULL DEFAULT 0,
+  failures_in_row integer NOT NULL DEFAULT 0,
+  last_error text,
+  last_failed_at bigint,
+  watched_at bigint,
+  probe_at bigint,
+  probe_due bigint,
+  probe_job bigint,
+  probe_token bigint,
+  CONSTRAINT targets_pkey PRIMARY KEY (tenant, host),
+  CONSTRAINT targets_breaker_attempts_check CHECK ((breaker_attempts >= 1)),
+  CONSTRAINT targets_breaker_failure_ratio_check CHECK (((breaker_failure_ratio > (0)::double precision) AND (breaker_failure_ratio <= (1)::double precision))),
+  CONSTRAINT targets_breaker_failures_in_row_check CHECK ((breaker_failures_in_row >= 1)),
+  CONSTRAINT targets_breaker_max_open_seconds_check CHECK ((breaker_max_open_seconds >= 1)),
+  CONSTRAINT targets_breaker_open_seconds_check CHECK ((breaker_open_seconds >= 1)),
+  CONSTRAINT targets_breaker_window_seconds_check CHECK ((breaker_window_seconds >= 1)),
+  CONSTRAINT targets_burst_check CHECK ((burst >= 1)),
+  CONSTRAINT targets_check CHECK (((retry_at IS NOT NULL) OR (state <> 'open'::text))),
+  CONSTRAINT targets_check1 CHECK ((failures <= attempts)),
+  CONSTRAINT targets_drain_per_second_check CHECK ((drain_per_second > (0)::double precision)),
+  CONSTRAINT targets_host_check CHECK ((host <> ''::text)),
+  CONSTRAINT targets_in_use_check CHECK ((in_use >= 0)),
+  CONSTRAINT targets_max_concurrent_check CHECK ((max_concurrent >= 1)),
+  CONSTRAINT targets_rate_per_second_check CHECK ((rate_per_second > (0)::double precision)),
+  CONSTRAINT targets_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text, 'draining'::text]))),
+  CONSTRAINT targets_timeout_seconds_check CHECK ((timeout_seconds >= 1))
+) WITH (fillfactor = 50);
+
 CREATE TABLE carillon.tenant_slots (
   tenant integer NOT NULL,
   capacity integer NOT NULL,
@@ -500,6 +646,80 @@ CREATE TABLE carillon.timers (
 
 CREATE TABLE carillon.ledger_default PARTITION OF carillon.ledger DEFAULT;
 
+CREATE OR REPLACE FUNCTION carillon.target_bucket(t carillon.targets, now bigint, OUT pace double precision, OUT tokens double precision)
+ RETURNS record
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+DECLARE
+  most float8 := coalesce(t.burst, greatest(1, ceil(t.rate_per_second)));
+BEGIN
+  pace := t.rate_per_second;
+  IF t.state = 'draining' THEN
+    pace := least(pace, coalesce(t.drain_per_second, 10 * 2 ^ least(greatest(now - t.since, 0) / 5000.0, 20)::float8));
+    most := least(t.burst, greatest(1, pace / 4));
+  END IF;
+  IF pace IS NOT NULL THEN
+    tokens := least(most, t.tokens + greatest(now - t.tokens_at, 0) / 1000.0::float8 * pace);
+  END IF;
+END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.target_holds_back(t carillon.targets, now bigint)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+AS $function$
+BEGIN
+  RETURN CASE
+    WHEN t.state IN ('open', 'half_open') THEN 'breaker_open'
+    WHEN NOT carillon.target_limits(t) OR coalesce(carillon.target_room(t, now), 1) > 0 THEN NULL
+    WHEN t.in_use >= t.max_concurrent THEN 'target_concurrency'
+    WHEN t.state = 'draining' THEN 'target_draining'
+    ELSE 'target_rate'
+  END;
+END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.target_limitless(t carillon.targets)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT num_nonnulls(t.rate_per_second, t.burst, t.max_concurrent, t.timeout_seconds, t.drain_per_second,
+                      t.breaker_enabled, t.breaker_attempts, t.breaker_window_seconds, t.breaker_failure_ratio,
+                      t.breaker_failures_in_row, t.breaker_open_seconds, t.breaker_max_open_seconds) = 0
+$function$;
+
+CREATE OR REPLACE FUNCTION carillon.target_limits(t carillon.targets)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT t.rate_per_second IS NOT NULL OR t.max_concurrent IS NOT NULL OR t.state <> 'closed'
+$function$;
+
+CREATE OR REPLACE FUNCTION carillon.target_room(t carillon.targets, now bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+AS $function$
+DECLARE
+  room int := least(t.max_concurrent - t.in_use, floor((carillon.target_bucket(t, now)).tokens + 1e-6)::int);
+BEGIN
+  IF t.state = 'open' AND now < t.retry_at THEN
+    RETURN 0;
+  END IF;
+  IF t.state IN ('open', 'half_open') THEN
+    room := least(room, 1);
+    IF t.probe_at > now - 5000 OR EXISTS (
+      SELECT FROM carillon.queue q
+      WHERE q.due = t.probe_due AND q.job = t.probe_job AND q.token = t.probe_token)
+    THEN
+      RETURN 0;
+    END IF;
+  END IF;
+  RETURN greatest(room, CASE WHEN room IS NOT NULL THEN 0 END);
+END $function$;
+
 CREATE UNIQUE INDEX alerts_open ON carillon.alerts USING btree (COALESCE(tenant, 0), fingerprint) WHERE (resolved_at IS NULL);
 
 CREATE INDEX audit_log_by_tenant ON carillon.audit_log USING btree (tenant, entry DESC);
@@ -513,6 +733,8 @@ CREATE INDEX dead_letters_latest ON carillon.dead_letters USING btree (tenant, d
 CREATE INDEX dead_letters_latest_of_job ON carillon.dead_letters USING btree (job, dead_at DESC);
 
 CREATE INDEX effects_old ON carillon.effects USING btree (created_at);
+
+CREATE INDEX jobs_by_route ON carillon.jobs USING btree (route) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text]));
 
 CREATE INDEX jobs_by_tenant ON carillon.jobs USING btree (tenant, job) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text]));
 
@@ -575,5 +797,7 @@ ALTER TABLE carillon.replays ADD CONSTRAINT replays_tenant_fkey FOREIGN KEY (ten
 ALTER TABLE carillon.routes ADD CONSTRAINT routes_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.signing_secrets ADD CONSTRAINT signing_secrets_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
+ALTER TABLE carillon.targets ADD CONSTRAINT targets_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.tenant_slots ADD CONSTRAINT tenant_slots_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);

@@ -12,6 +12,7 @@ import { migrateCommand } from './commands/migrate.js'
 import { nextCommand } from './commands/next.js'
 import { runsCommand } from './commands/runs.js'
 import { secretsCommand } from './commands/secrets.js'
+import { targetsCommand } from './commands/targets.js'
 import { upCommand } from './commands/up.js'
 import { verifyCommand } from './commands/verify.js'
 import { whyCommand } from './commands/why.js'
@@ -31,6 +32,7 @@ const program = new Command('carillon')
   .addCommand(deadLettersCommand())
   .addCommand(calendarsCommand())
   .addCommand(secretsCommand())
+  .addCommand(targetsCommand())
   .addCommand(nextCommand())
   .addCommand(whyCommand())
   .addCommand(verifyCommand())

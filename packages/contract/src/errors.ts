@@ -41,6 +41,11 @@ export const errorCatalogue = {
     title: 'There is no such calendar',
     hint: 'List the calendars with GET /api/v1/calendars.',
   },
+  target_not_found: {
+    status: 404,
+    title: 'No job calls this host, and it has no limits',
+    hint: 'List the hosts with GET /api/v1/targets. A host is written as in the URL, with its port unless that is the usual one.',
+  },
   run_not_found: {
     status: 404,
     title: 'There is no such run',

@@ -24,6 +24,11 @@ export const limits = {
   priority: 9,
   timeoutSeconds: 86_400,
   brakeSeconds: 7 * 86_400,
+  slowestPerSecond: 0.001,
+  fastestPerSecond: 100_000,
+  burst: 100_000,
+  hostConcurrent: 100_000,
+  countedWaiting: 10_000,
   redrivePerSecond: 1_000,
   redriveCanary: 100,
   /** Secrets of a tenant that sign at once: each adds 48 bytes to a header. */

@@ -3,6 +3,7 @@ import { type AccountCalls, accountCalls } from './account.js'
 import { type CalendarCalls, calendarCalls } from './calendars.js'
 import { type DeadLetterCalls, deadLetterCalls } from './dead-letters.js'
 import { type SigningSecretCalls, signingSecretCalls } from './signing-secrets.js'
+import { type TargetCalls, targetCalls } from './targets.js'
 import { type Call, send, type TransportOptions } from './transport.js'
 
 export interface ClientOptions {
@@ -30,7 +31,12 @@ export interface RunQuery {
   before?: string
 }
 
-export interface Client extends AccountCalls, CalendarCalls, DeadLetterCalls, SigningSecretCalls {
+export interface Client
+  extends AccountCalls,
+    CalendarCalls,
+    DeadLetterCalls,
+    SigningSecretCalls,
+    TargetCalls {
   readonly jobs: {
     create(input: JobInput): Promise<Job>
     /** One page; pass its `next_cursor` for the next one. */
@@ -87,6 +93,7 @@ export function createClient(options: ClientOptions): Client {
     ...calendarCalls(call),
     ...deadLetterCalls(call),
     ...signingSecretCalls(call),
+    ...targetCalls(call),
   }
 }
 

@@ -32,6 +32,11 @@ export type {
   SigningSecret,
   SigningSecretList,
   Target,
+  TargetBreaker,
+  TargetHost,
+  TargetHostList,
+  TargetLimits,
+  TargetLimitsInput,
   TaskTarget,
   Verification,
   WebhookEnvelope,
@@ -40,6 +45,7 @@ export type {
 export type { AccountCalls, VerifyOptions } from './account.js'
 export type { CalendarCalls } from './calendars.js'
 export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
+export type { TargetCalls } from './targets.js'
 export { type Client, type ClientOptions, createClient, type RunQuery } from './client.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
 export type { SigningSecretCalls } from './signing-secrets.js'

@@ -29,6 +29,8 @@ import type {
   RevealedSigningSecret,
   RotateInput,
   SigningSecret,
+  TargetHost,
+  TargetLimitsInput,
   Verification,
   Why,
 } from '@carillon/contract'
@@ -65,6 +67,15 @@ export interface RunFilter {
   status?: RunStatus
   after?: string
   before?: string
+}
+
+/** The hosts that jobs call: their limits and breakers. */
+export interface TargetsPort {
+  list(tenant: number, query: PageQuery): Promise<{ data: TargetHost[]; next_cursor: string | null }>
+  get(tenant: number, host: string): Promise<TargetHost>
+  put(tenant: number, host: string, input: TargetLimitsInput): Promise<TargetHost>
+  deleteLimits(tenant: number, host: string): Promise<void>
+  reset(tenant: number, host: string): Promise<TargetHost>
 }
 
 export interface RunsPort {
@@ -140,6 +151,7 @@ export interface MetricsPort {
 export interface ApiPorts {
   jobs: JobsPort
   calendars: CalendarsPort
+  targets: TargetsPort
   runs: RunsPort
   deadLetters: DeadLettersPort
   signingSecrets: SigningSecretsPort

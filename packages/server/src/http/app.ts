@@ -21,6 +21,7 @@ import { addRedriveRoutes } from './routes/redrives.js'
 import { addLeaseRoutes } from './routes/leases.js'
 import { addRunRoutes } from './routes/runs.js'
 import { addSigningSecretRoutes } from './routes/signing-secrets.js'
+import { addTargetRoutes } from './routes/targets.js'
 import { addComponents } from './schemas.js'
 import { timeouts } from './timeouts.js'
 import { toValidationError } from './validation.js'
@@ -135,6 +136,7 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
   addJobRoutes(app, ports.jobs)
   addJobChangeRoutes(app, ports.jobs)
   addCalendarRoutes(app, ports.calendars)
+  addTargetRoutes(app, ports.targets)
   addRunRoutes(app, ports.runs)
   addDeadLetterRoutes(app, ports.deadLetters)
   addRedriveRoutes(app, ports.deadLetters)

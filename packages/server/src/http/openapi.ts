@@ -22,6 +22,7 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
         { name: 'runs', description: 'What became of every tick' },
         { name: 'dead letters', description: 'Runs that used up their attempts' },
         { name: 'workers', description: 'Runs for workers in any language' },
+        { name: 'targets', description: 'The hosts that jobs call: limits and breakers' },
         { name: 'calendars', description: 'Days and stretches of time that jobs leave out' },
         { name: 'webhooks', description: 'What webhooks are signed with' },
         { name: 'operations', description: 'For probes, scrapers and tools' },
@@ -43,7 +44,7 @@ interface Answer {
 export interface Operation {
   operationId: string
   summary: string
-  tag: 'jobs' | 'runs' | 'dead letters' | 'workers' | 'calendars' | 'webhooks' | 'operations'
+  tag: 'jobs' | 'runs' | 'dead letters' | 'workers' | 'targets' | 'calendars' | 'webhooks' | 'operations'
   description?: string
   body?: object
   querystring?: object

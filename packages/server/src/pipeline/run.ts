@@ -20,6 +20,15 @@ export interface LeasedRun extends RunIdentity {
   catchUp: boolean
   /** In place of the definition's, where it was given with a re-drive. */
   payload?: unknown
+  /** What its host's protection says of it. Left out where nothing was asked. */
+  guard?: RunGuard
+}
+
+export interface RunGuard {
+  /** The one run by which a breaker that was open finds out whether its host is well. */
+  probe: boolean
+  /** No attempt at the host may take longer; null: as long as the job says. */
+  timeoutMs: number | null
 }
 
 /** The version of the job that a run was fired with. */

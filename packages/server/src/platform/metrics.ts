@@ -57,6 +57,12 @@ export class Metrics implements LoopMetrics {
     'remote_runs_handed_back_total',
     'Runs handed back because the worker over HTTP never got the answer that named them',
   )
+  readonly breakers = new Gauge({
+    name: 'carillon_target_breakers',
+    help: 'Hosts whose breaker is not closed, by its state, in the whole fleet',
+    labelNames: ['state'],
+    registers: [this.registry],
+  })
   readonly unserved = this.gauge('runs_unserved', 'Due runs whose task or command no live worker serves')
 
   constructor() {

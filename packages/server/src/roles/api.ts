@@ -1,5 +1,6 @@
 import type { ApiPorts, LeasesPort } from '../http/api.js'
 import { Account } from '../pipeline/account/account.js'
+import { Targets } from '../pipeline/protect/targets.js'
 import { History } from '../pipeline/record/history.js'
 import { Calendars } from '../pipeline/register/calendars.js'
 import { Registry } from '../pipeline/register/registry.js'
@@ -31,6 +32,7 @@ export function composeApi(
     ...(hints.runFired !== undefined && { onTriggered: hints.runFired }),
   })
   const calendars = new Calendars({ database, lateToleranceMs, onChanged: hints.jobChanged })
+  const targets = new Targets({ database, onOpened: () => hints.runFired?.() })
   const history = new History(database)
   const interventions = composeInterventions(context, {
     jobOf: (tenant, jobId) => registry.find(tenant, jobId),
@@ -46,6 +48,7 @@ export function composeApi(
     leases,
     calendars,
     signingSecrets: new Secrets(database),
+    targets,
     runs: {
       async listByJob(tenant, jobId, query) {
         return history.ofJob(await registry.find(tenant, jobId), jobId, query)

@@ -36,8 +36,7 @@ export function composeRemote(context: Context): RemoteRole {
   const polls: Polls<DueLane> = new Polls({
     ports: {
       look: (wanted, most) => lanes.look(wanted, most),
-      lease: ({ holder, most, tenant, tasks }, due, freed) =>
-        queue.lease(holder, most, { tenant, tasks, look: lookAt(due, freed) }),
+      lease: ({ holder, most }, due, freed) => queue.leaseFor(holder, most, lookAt(due, freed)),
     },
     clock,
     metrics,

@@ -7,6 +7,7 @@ import { UnservedReport } from '../pipeline/queue/unserved.js'
 import { Rescue } from '../pipeline/recover/rescue.js'
 import { ResumeDue } from '../pipeline/register/resume-due.js'
 import type { Service } from '../platform/service.js'
+import { composeBreakers } from './breakers.js'
 import { type Context, type Hints, loop } from './context.js'
 import { composeRemoteWatch } from './remote.js'
 import { composeFiring } from './firing.js'
@@ -93,6 +94,7 @@ export function composeScheduler(
     services: [
       ...[owning, ...fire.services, rescuing, keeping, reporting, resuming, settling, redriving, watching],
       ...remote.services,
+      composeBreakers(context, events),
     ],
     ownership,
     prepare: () => upkeep.makeDays(),

@@ -2,7 +2,9 @@ import { loopbackOnly, readEnvironment } from '../config.js'
 import { GuestPool } from '../db/guest-pool.js'
 import { Effects } from '../pipeline/effects/effects.js'
 import { deliver, type Targets } from '../pipeline/execute/deliver.js'
-import { Worker } from '../pipeline/execute/worker.js'
+import { isClosed, Worker } from '../pipeline/execute/worker.js'
+import { outcomeOf } from '../pipeline/protect/outcome.js'
+import { HostReports } from '../pipeline/protect/reports.js'
 import { Leasing } from '../pipeline/queue/leasing.js'
 import { Closer, closeWithin } from '../pipeline/record/closer.js'
 import type { LeasedRun } from '../pipeline/run.js'
@@ -38,16 +40,12 @@ function graceOf(config: Context['config']): number {
 }
 
 const reconcileMs = 10_000
+const reportMs = 300
 
 /** Leases runs, starts each at its instant, delivers it and records what came of it. */
 export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole {
   const { config, database, databaseClock, membership, clock, log, metrics } = context
-  const stored = new Secrets(database)
-  const secrets = new SecretCache({
-    clock,
-    now: () => databaseClock.atLeast(),
-    keysOf: (tenants) => stored.keysOf(tenants),
-  })
+  const secrets = composeSecrets(context)
   const targets = composeTargets(context, tasks, (tenant) => secrets.secretsOf(tenant))
   const queue = new Leasing({
     clock,
@@ -60,6 +58,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   const record = new Closer({ database, clock, log, metrics, batchMs: config.closeBatchMs })
   const doubtful = new Closer({ database, clock, log, metrics, batchMs: 0 })
   const effects = composeEffects(context, doubtful, (run) => queue.freed(run.job))
+  const hosts = new HostReports({ database, clock, log })
   const worker: Worker = new Worker({
     ports: {
       lease: (holder, most) => queue.lease(holder, most),
@@ -68,10 +67,16 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       handBack: (holder, runs) => queue.handBack(holder, runs),
       stillHeld: (holder, runs) => queue.stillHeld(holder, runs),
       definitions: (wanted) => queue.definitions(wanted),
-      deliver: (run, definition, signal, startedAt) =>
-        deliver(targets, run, definition, signal, (idempotencyKey) =>
+      deliver: async (run, definition, signal, startedAt) => {
+        const delivered = await deliver(targets, run, definition, signal, (idempotencyKey) =>
           effects.of({ run, definition: definition.definition, startedAt, idempotencyKey }),
-        ),
+        )
+        if (isClosed(delivered)) return delivered
+        const said = outcomeOf(run, definition, delivered)
+        if (said !== null) hosts.note(said)
+        if (said?.probe === true) reporting.wake()
+        return delivered
+      },
       close: async (result) => {
         const answer = await record.close(result)
         queue.freed(result.run.job)
@@ -90,11 +95,12 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   })
   const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce())
   const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.reconcileOnce())
+  const reporting = loop(context, 'host-reports', reportMs, () => hosts.runOnce())
   const refreshing = loop(context, 'signing-secrets', refreshMs, () => secrets.refreshOnce())
   const looking = loop(context, 'revocations', config.heartbeatMs, () => worker.lookOnce())
 
   return {
-    services: [leasing, looking, reconciling, refreshing],
+    services: [leasing, looking, reconciling, refreshing, reporting],
     worker,
     runFired: () => leasing.wake(),
     runsCameBack() {
@@ -118,6 +124,15 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
         effects.close(),
       ])),
   }
+}
+
+function composeSecrets({ database, databaseClock, clock }: Context): SecretCache {
+  const stored = new Secrets(database)
+  return new SecretCache({
+    clock,
+    now: () => databaseClock.atLeast(),
+    keysOf: (tenants) => stored.keysOf(tenants),
+  })
 }
 
 /** A few connections suffice for what is remembered: each record is one short statement. */

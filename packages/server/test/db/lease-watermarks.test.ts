@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import type { Database } from '../../src/db/pool.js'
-import { parseStatement, type Statement, valuesOf } from '../../src/db/statement.js'
+import { type Statement, valuesOf } from '../../src/db/statement.js'
 import { Leasing } from '../../src/pipeline/queue/leasing.js'
 import type { LeasedRun } from '../../src/pipeline/run.js'
 import { putRuns } from '../kit/rows.js'
@@ -10,17 +9,18 @@ import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
-const file = new URL('../../src/pipeline/queue/lease.sql', import.meta.url)
-const leaseStatement = parseStatement<never, object>('lease.sql', readFileSync(file, 'utf8'))
 
-/** A worker's leasing on a database where every pass takes 100 ms: looks from the bottom are dear, and 2 s apart. */
+/** The statements of one pass, with their parameters: the look for lanes, and the lease. */
+type Pass = [Statement<never, object>, object][]
+
+/** A worker's leasing on a database where every statement takes 50 ms: looks from the bottom are dear, and 2 s apart. */
 function dearLeasing(node: TestNode) {
-  let last: object = {}
+  let last: Pass = []
   const slow = {
     run: async (statement: Statement<never, object>, params: object) => {
-      last = params
+      last.push([statement, params])
       const rows = await node.database.run(statement, params as never)
-      await house().clock.advance(100)
+      await house().clock.advance(50)
       return rows
     },
   }
@@ -33,21 +33,28 @@ function dearLeasing(node: TestNode) {
   })
   return {
     leasing,
-    lease: (most = 100): Promise<LeasedRun[]> => leasing.lease(node.membership.incarnation, most),
-    params: () => last,
+    lease(most = 100): Promise<LeasedRun[]> {
+      last = []
+      return leasing.lease(node.membership.incarnation, most)
+    },
+    pass: () => last,
   }
 }
 
-/** Buffers that a pass with these parameters touches; what it leases is given back. */
-async function buffersOf(session: pg.Client, params: object): Promise<number> {
-  await session.query('BEGIN')
-  const answer = await session.query<{ 'QUERY PLAN': { Plan: Record<string, number> }[] }>(
-    ['EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)', leaseStatement.text].join(' '),
-    valuesOf(leaseStatement, params),
-  )
-  await session.query('ROLLBACK')
-  const plan = answer.rows[0]?.['QUERY PLAN'][0]?.Plan ?? {}
-  return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
+/** Buffers that such a pass touches; what it leases is given back. */
+async function buffersOf(session: pg.Client, pass: Pass): Promise<number> {
+  let buffers = 0
+  for (const [statement, params] of pass) {
+    await session.query('BEGIN')
+    const answer = await session.query<{ 'QUERY PLAN': { Plan: Record<string, number> }[] }>(
+      ['EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)', statement.text].join(' '),
+      valuesOf(statement, params),
+    )
+    await session.query('ROLLBACK')
+    const plan = answer.rows[0]?.['QUERY PLAN'][0]?.Plan ?? {}
+    buffers += (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
+  }
+  return buffers
 }
 
 test('while an old transaction is open, a pass does not read the entries of runs that are gone', async () => {
@@ -69,9 +76,9 @@ test('while an old transaction is open, a pass does not read the entries of runs
 
   const worker = dearLeasing(node)
   expect(await worker.lease(1)).toHaveLength(1)
-  const full = worker.params()
+  const full = worker.pass()
   expect(await worker.lease(1)).toHaveLength(1)
-  const quick = worker.params()
+  const quick = worker.pass()
   const session = await house().session()
   const [fullBuffers, quickBuffers] = [await buffersOf(session, full), await buffersOf(session, quick)]
   expect(fullBuffers).toBeGreaterThan(10_000)
@@ -85,11 +92,11 @@ test('a pass does not look again at the many that wait for a place', async () =>
   await putRuns(house(), job, { count: 5_000, availableAt: longAgo, needPlace: true, attempt: 2 })
   const worker = dearLeasing(node)
   expect(await worker.lease()).toHaveLength(1)
-  const full = worker.params()
+  const full = worker.pass()
   // Two more passes: one finds that none of those it saw has a place any more, and the next begins above them.
   for (let pass = 0; pass < 2; pass++) expect(await worker.lease()).toEqual([])
   const session = await house().session()
-  const quickBuffers = await buffersOf(session, worker.params())
+  const quickBuffers = await buffersOf(session, worker.pass())
   expect(quickBuffers).toBeLessThan((await buffersOf(session, full)) / 20)
 })
 
@@ -160,4 +167,16 @@ test('after the clock of the database went back, what is due is found', async ()
   const found = row?.held === 1 ? 1 : (await worker.lease()).length
   await house().clock.stepDatabase(60_000)
   expect(found).toBe(1)
+})
+
+test('a lane that its host held back is found where it was left, by the next pass', async () => {
+  const node = await house().node()
+  const job = await node.register({ target: { type: 'http', url: 'http://a.test/' } })
+  await putRuns(house(), job, { count: 5, availableAt: (await house().now()) - 60_000 })
+  await node.targets.put(1, 'a.test', { rate_per_second: 2, burst: 1 })
+  const worker = dearLeasing(node)
+  expect(await worker.lease()).toHaveLength(1)
+  expect(await worker.lease()).toEqual([])
+  await house().clock.advance(500)
+  expect(await worker.lease()).toHaveLength(1)
 })

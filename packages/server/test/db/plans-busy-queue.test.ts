@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../kit/test-database.js'
  * the many that are gone but still there for an old transaction. Whoever has the whole key of a run must find it by that.
  */
 const source = fileURLToPath(new URL('../../src/pipeline/', import.meta.url))
-const files = ['queue', 'record', 'recover'].flatMap((room) =>
+const files = ['queue', 'record', 'recover', 'remote'].flatMap((room) =>
   readdirSync(`${source}${room}`)
     .filter((file) => file.endsWith('.sql'))
     .map((file) => `${room}/${file}`),
@@ -19,8 +19,14 @@ const files = ['queue', 'record', 'recover'].flatMap((room) =>
 const jobs = 300
 /** For a run that waits for a place of an edited job: whether one of an older version goes on outside the places. */
 const byJobAlone: Record<string, number> = { 'queue/lease.sql': 1 }
-/** Rare: after a lost answer, and once for each process that died. */
-const mayScan = new Set(['queue/held.sql', 'queue/lease.sql', 'recover/rescue.sql', 'recover/rescued.sql'])
+/**
+ * Rare: after a lost answer, and once for each process that died. And for jobs that just gave back a place, all that waits
+ * for one.
+ */
+const mayScan = new Set([
+  ...['queue/held.sql', 'queue/lease.sql', 'queue/look.sql'],
+  ...['recover/rescue.sql', 'recover/rescued.sql'],
+])
 
 let database: TestDatabase
 let session: pg.Client

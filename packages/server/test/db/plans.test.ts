@@ -26,6 +26,9 @@ const mayScan: Record<string, string[]> = {
   'pipeline/recover/rescued.sql': ['queue'],
   // When a person looks at the cluster.
   'pipeline/account/cluster-load.sql': ['queue'],
+  // When a person looks at the hosts, or limits how many runs one may have at once.
+  'pipeline/protect/list-targets.sql': ['queue'],
+  'pipeline/protect/put-limits.sql': ['queue'],
   // When a person asks by the name of a job that is gone.
   'pipeline/account/job-of-name.sql': ['jobs'],
   // One step of the index for each job that has any.
@@ -53,6 +56,7 @@ const intended: Record<string, string[]> = {
   'pipeline/queue/lease.sql': ['queue_ready', 'queue_waiting', 'queue_slot', 'queue_pkey'],
   'pipeline/queue/look.sql': ['queue_ready', 'queue_waiting', 'queue_slot'],
   'pipeline/queue/unserved.sql': ['queue_ready', 'queue_waiting'],
+  'pipeline/protect/settle-targets.sql': ['queue_ready', 'queue_waiting'],
   'pipeline/queue/revoked.sql': ['queue_cancel'],
   'pipeline/record/close.sql': ['queue_pkey'],
   'pipeline/record/note-stale.sql': ['ledger_history'],

@@ -14,10 +14,12 @@ export async function dumpSchema(client: pg.Client, schema = 'carillon'): Promis
   const columns = await ask<Column>(columnsQuery)
   const constraints = await ask<Constraint>(constraintsQuery)
   const tables = await ask<Table>(tablesQuery)
+  const functions = await ask<Line & { of_rows: boolean }>(functionsQuery)
+  const functionText = ({ line }: Line) => `${line.trimEnd()};`
   const sections = [
     [`CREATE SCHEMA ${schema};`, 'SET check_function_bodies = off;'],
     (await ask<Line>(enumsQuery)).map(({ line }) => line),
-    (await ask<Line>(functionsQuery)).map(({ line }) => `${line.trimEnd()};`),
+    functions.filter((row) => !row.of_rows).map(functionText),
     (await ask<Sequence>(sequencesQuery)).map(
       (row) => `CREATE SEQUENCE ${row.name} AS ${row.type}${rangeOf(row)};`,
     ),
@@ -28,6 +30,8 @@ export async function dumpSchema(client: pg.Client, schema = 'carillon'): Promis
         constraints.filter(({ oid, kind }) => oid === table.oid && kind !== 'f'),
       ),
     ),
+    // They name the type of a table's rows, which has to be there.
+    functions.filter((row) => row.of_rows).map(functionText),
     (await ask<Line>(indexesQuery)).map(({ line }) => `${line};`),
     constraints
       .filter(({ kind }) => kind === 'f')
@@ -193,7 +197,9 @@ const enumsQuery = `
   GROUP BY t.oid ORDER BY t.oid::regtype::text COLLATE "C"`
 
 const functionsQuery = `
-  SELECT pg_catalog.pg_get_functiondef(p.oid) AS line
+  SELECT pg_catalog.pg_get_functiondef(p.oid) AS line,
+         EXISTS (SELECT FROM pg_catalog.pg_type t
+                 WHERE t.oid = ANY (p.proargtypes::oid[]) AND t.typtype = 'c') AS of_rows
   FROM pg_catalog.pg_proc p
   WHERE p.pronamespace = $1::regnamespace AND p.prokind IN ('f', 'p')
   ORDER BY p.oid::regprocedure::text COLLATE "C"`

@@ -7,6 +7,7 @@ import { MemoryLeases } from './leases-port.js'
 import { MemoryCalendars } from './calendars-port.js'
 import { MemoryDeadLetters, runDetailOf } from './dead-letters-port.js'
 import { MemorySigningSecrets } from './signing-secrets-port.js'
+import { MemoryTargets } from './targets-port.js'
 
 /** Jobs and runs in memory, behind the ports that the HTTP room is handed. */
 export class MemoryPorts implements ApiPorts {
@@ -19,6 +20,7 @@ export class MemoryPorts implements ApiPorts {
   readonly calendars = new MemoryCalendars()
   readonly deadLetters = new MemoryDeadLetters()
   readonly signingSecrets = new MemorySigningSecrets()
+  readonly targets = new MemoryTargets()
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
 

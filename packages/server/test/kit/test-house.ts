@@ -5,10 +5,20 @@ import { PostgresCoordination } from '../../src/cluster/postgres/coordination.js
 import { DatabaseClock } from '../../src/db/database-clock.js'
 import { Database } from '../../src/db/pool.js'
 import { Upkeep } from '../../src/pipeline/archive/upkeep.js'
-import { type Delivered, Worker, type WorkerPorts } from '../../src/pipeline/execute/worker.js'
+import {
+  type Closed,
+  type Delivered,
+  isClosed,
+  Worker,
+  type WorkerPorts,
+} from '../../src/pipeline/execute/worker.js'
 import type { CatchUp } from '../../src/pipeline/fire/catch-up.js'
 import type { Firing } from '../../src/pipeline/fire/firing.js'
 import { type FireEvent, FireTier } from '../../src/pipeline/fire/tier.js'
+import { Breakers } from '../../src/pipeline/protect/breakers.js'
+import { outcomeOf } from '../../src/pipeline/protect/outcome.js'
+import { HostReports } from '../../src/pipeline/protect/reports.js'
+import { Targets } from '../../src/pipeline/protect/targets.js'
 import { Leasing } from '../../src/pipeline/queue/leasing.js'
 import { Closer } from '../../src/pipeline/record/closer.js'
 import { History } from '../../src/pipeline/record/history.js'
@@ -83,6 +93,11 @@ export class TestNode {
   readonly events: FireEvent[] = []
   readonly resolved: string[] = []
   readonly leasing: Leasing
+  readonly hosts: HostReports
+  readonly breakers: Breakers
+  readonly targets: Targets
+  /** Events of breakers: raised, and resolved. */
+  readonly breakerEvents: string[] = []
   readonly closer: Closer
   readonly worker: Worker
   readonly rescue: Rescue
@@ -143,6 +158,13 @@ export class TestNode {
       tasks,
       aheadMs: options.leaseAheadMs ?? 1_000,
     })
+    this.hosts = new HostReports({ ...shared, random: () => 0.5 })
+    this.breakers = new Breakers({
+      ...shared,
+      raise: ({ subject }) => void this.breakerEvents.push(`raised ${subject}`),
+      resolve: (fingerprint) => void this.breakerEvents.push(`resolved ${fingerprint}`),
+    })
+    this.targets = new Targets({ database, onOpened: () => undefined })
     this.closer = new Closer({ ...shared, batchMs: 0, random: () => 0.5 })
     this.worker = this.composeWorker(clock, options, self)
     this.membership.onLost(() => {
@@ -230,7 +252,16 @@ export class TestNode {
       definitions: (wanted) => leasing.definitions(wanted),
       deliver: async (run, definition, signal, startedAt) => {
         this.delivered.push(run)
-        return (options.deliver ?? (() => Promise.resolve(succeeded)))(run, definition, signal, startedAt)
+        const delivered = await (options.deliver ?? (() => Promise.resolve(succeeded)))(
+          run,
+          definition,
+          signal,
+          startedAt,
+        )
+        if (isClosed(delivered)) return delivered
+        const said = outcomeOf(run, definition, delivered)
+        if (said !== null) this.hosts.note(said)
+        return delivered
       },
       close: (result) => closer.close(result),
       drained: () => closer.drained(),

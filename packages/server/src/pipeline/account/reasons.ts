@@ -110,6 +110,22 @@ const explanations: Readonly<Record<string, Explanation>> = {
     words: 'no live worker runs commands',
     todo: 'Start a worker that may: carillon up --role worker --allow-commands.',
   },
+  breaker_open: {
+    words: 'its host fails, and nothing is sent there for a while; no attempt is used up',
+    todo: 'See the host. carillon targets show HOST says more; carillon targets reset HOST lets runs through again.',
+  },
+  target_draining: {
+    words: 'its host is well again, and what was parked leaves at a set pace',
+    todo: 'carillon targets limit HOST --drain sets the pace.',
+  },
+  target_rate: {
+    words: 'its host has had its share of starts for now',
+    todo: 'carillon targets limit HOST --rate sets how many a second.',
+  },
+  target_concurrency: {
+    words: 'as many runs as its host may have at once are under way',
+    todo: 'carillon targets limit HOST --concurrency sets how many.',
+  },
   waiting_for_overlap_place: { words: 'it waits until an earlier run of the job has ended', todo: null },
   waiting_for_worker: {
     words: 'it is ready and waits for a worker',

@@ -6,6 +6,7 @@ import { whyAfterEnd, whyNoTick } from './no-tick.js'
 import { explain } from './reasons.js'
 import { lateness } from './verdict.js'
 import type { AttemptRow, Facts } from './why-facts.js'
+import { hostHoldsBack } from './why-host.js'
 import { lasting, utc } from './words.js'
 
 /** The one line, and what stands behind it. */
@@ -105,7 +106,7 @@ const lateTodo =
 function inQueue({ queued, now }: Facts): Answer {
   if (queued === null) throw new Error('The tick is not in the queue.')
   const { words, todo } = explain(queued.reason)
-  const task = queued.reason === 'no_worker_for_task' ? ` "${queued.task}"` : ''
+  const task = queued.reason === 'no_worker_for_task' ? ` "${queued.task}"` : hostHoldsBack(queued, now)
   const ahead = queued.available_at !== null && queued.available_at > now
   const waits = ahead ? ` at ${utc(queued.available_at ?? now)}` : ''
   const error = queued.last_error === null ? '' : `; the last attempt: ${queued.last_error}`

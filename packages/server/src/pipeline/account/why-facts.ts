@@ -36,7 +36,15 @@ export interface QueueRow {
   catch_up: boolean
   last_error: string | null
   kind: 'http' | 'task' | 'command'
+  /** The task, or the host that is called. */
   task: string
+  /** What protects its host; null where nothing does. */
+  breaker: 'closed' | 'open' | 'half_open' | 'draining' | null
+  breaker_since: number | null
+  breaker_retry_at: number | null
+  target_rate: number | null
+  target_concurrent: number | null
+  target_error: string | null
   reason: string
 }
 

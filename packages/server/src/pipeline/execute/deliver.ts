@@ -29,7 +29,7 @@ export async function deliver(
     catchUp: run.catchUp,
     idempotencyKey,
     payload: 'payload' in run ? run.payload : definition.payload,
-    timeoutMs: definition.timeout_seconds * 1000,
+    timeoutMs: Math.min(definition.timeout_seconds * 1000, run.guard?.timeoutMs ?? Number.POSITIVE_INFINITY),
     ...(effects !== undefined && { effects: effects(idempotencyKey) }),
   }
   const { target } = definition

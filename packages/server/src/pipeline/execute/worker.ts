@@ -26,6 +26,10 @@ export type Delivered = Pick<
 export const closedByHandler = { outcome: 'closed' } as const
 export type Closed = typeof closedByHandler
 
+export function isClosed(delivered: Delivered | Closed): delivered is Closed {
+  return delivered.outcome === 'closed'
+}
+
 /** What main.ts hands to the worker: the queue before it, the targets beside it, the record after it. */
 export interface WorkerPorts {
   lease(holder: number, most: number): Promise<LeasedRun[]>

@@ -1,8 +1,8 @@
 -- Gives leased runs back that this worker will not finish: the attempt is not used up, the overlap place is kept. A run
 -- that was asked to cancel ends here: nobody else would start it, and nobody else would end it. Where the job is paused, the
 -- run is parked until it is resumed; the job is read FOR SHARE after its run is locked, for the reason that close.sql gives.
--- A tenant with a cap gets its places back. Rows are found and written to as close.sql does it, and for its reason.
--- Fenced by holder and token. Lock order: queue, jobs, tenant_slots; each by key. Index: primary keys.
+-- A tenant or a host with a cap gets its places back. Rows are found and written to as close.sql does it, and for its reason.
+-- Fenced by holder and token. Lock order: queue, jobs, tenant_slots, targets; each by key. Index: primary keys.
 -- @plan each-time
 -- @param holder bigint
 -- @param parked_until bigint
@@ -60,6 +60,27 @@ slots AS (
   SET taken = greatest(s.taken - ended.runs, 0)
   FROM (SELECT mine.tenant, count(*) AS runs FROM mine JOIN capped USING (tenant) GROUP BY mine.tenant) ended
   WHERE s.tenant = ended.tenant
+),
+counted AS MATERIALIZED (
+  SELECT tenant, host
+  FROM carillon.targets
+  WHERE max_concurrent IS NOT NULL AND (SELECT count(*) FROM capped) >= 0
+    AND (tenant, host) IN (
+      SELECT r.tenant, r.name FROM mine JOIN carillon.routes r ON r.route = mine.route WHERE r.kind = 'http')
+  ORDER BY tenant, host
+  FOR UPDATE
+),
+hosts AS (
+  UPDATE carillon.targets t
+  SET in_use = greatest(t.in_use - ended.runs, 0)
+  FROM (
+    SELECT counted.tenant, counted.host, count(*) AS runs
+    FROM mine
+    JOIN carillon.routes r ON r.route = mine.route AND r.kind = 'http'
+    JOIN counted ON counted.tenant = r.tenant AND counted.host = r.name
+    GROUP BY counted.tenant, counted.host
+  ) ended
+  WHERE t.tenant = ended.tenant AND t.host = ended.host
 ),
 noted AS (
   INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt,

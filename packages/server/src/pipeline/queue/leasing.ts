@@ -7,6 +7,7 @@ import type { Clock } from '../../platform/clock.js'
 import { jobIdOf, type RunIdentity } from '../../platform/ids.js'
 import { parkedUntil } from '../parked.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
+import { depthFor, type Lane, lanesToAsk } from './lanes.js'
 import { TenantAccounts } from './tenant-accounts.js'
 import { type LaneSeen, type Look, Watermarks } from './watermarks.js'
 
@@ -27,19 +28,35 @@ interface LeasedRow extends RunIdentity {
   payer: number
   cost_from: number
   weight: number
+  /** Its host's limit for one attempt, and whether it is the one run by which an open breaker finds out. */
+  timeout_seconds: number | null
+  probe: boolean
 }
 /** At least one row, also where nothing was leased; the first has the lanes. */
 type LeaseRow = { now: number; lanes: LaneSeen[] | null } & (LeasedRow | { token: null })
 
-interface LeaseParams {
-  holder: number
-  tenant: number | null
+/** At least one row, also where no lane has anything. */
+type LaneRow = { now: number } & (Lane | { route: null })
+
+interface LanesParams {
   tasks: string[]
   commands: boolean
   ahead_ms: number
+  many: number
+  from: number
+  routes: number[]
+  ready_froms: number[]
+  waiting_froms: number[]
+  freed: number[]
+}
+
+interface LeaseParams {
+  holder: number
+  remote: boolean
+  ahead_ms: number
   step_ms: number
   most: number
-  from: number
+  depth: number
   routes: number[]
   ready_froms: number[]
   waiting_froms: number[]
@@ -49,9 +66,17 @@ interface LeaseParams {
   virtual: number
 }
 
+/** Who leases: a process of the fleet, or a worker over HTTP, over whose attempts the database watches. */
+interface Holder {
+  holder: number
+  remote: boolean
+}
+type AskedLane = Pick<Lane, 'route' | 'ready'>
+
 export type HeldRun = RunIdentity & { token: number }
 export type RevokedRun = HeldRun & { replaced: boolean; stop_requested: boolean }
 
+const lanesStatement = statement<LanesParams, LaneRow>(new URL('./lanes.sql', import.meta.url))
 const leaseStatement = statement<LeaseParams, LeaseRow>(new URL('./lease.sql', import.meta.url))
 const heldStatement = statement<{ holder: number }, HeldRun>(new URL('./held.sql', import.meta.url))
 const revokedStatement = statement<{ holder: number }, RevokedRun>(new URL('./revoked.sql', import.meta.url))
@@ -77,6 +102,8 @@ const definitionsStatement = statement<
 
 /** So long a wait makes up for one step of priority. */
 const priorityStepMs = 60_000
+/** More lanes than this are not looked into one by one. */
+const manyLanes = 100
 
 export interface LeasingOptions {
   clock: Clock
@@ -86,13 +113,6 @@ export interface LeasingOptions {
   /** Whether runs of commands are leased too. */
   commands?: boolean
   aheadMs: number
-}
-
-/** A worker over HTTP: whose tasks it serves, and from where on each of their lanes has runs. */
-export interface RemoteScope {
-  tenant: number
-  tasks: readonly string[]
-  look: Look
 }
 
 /** What a worker does with the queue: take runs, give them back, ask which were revoked, read their definitions. */
@@ -114,29 +134,82 @@ export class Leasing {
     this.watermarks.freed(job)
   }
 
-  /** `remote`: on behalf of a worker over HTTP, instead of for this process. */
-  async lease(holder: number, most: number, remote?: RemoteScope): Promise<LeasedRun[]> {
-    const { clock, database, databaseClock } = this.options
-    const look = remote?.look ?? this.watermarks.next(holder)
-    const sentAt = clock.monotonic()
+  /** On behalf of a worker over HTTP, from the lanes that a look found for it. */
+  async leaseFor(holder: number, most: number, look: Look): Promise<LeasedRun[]> {
+    const lanes = look.routes.map((route, at) => ({ route, ready: look.readyFroms[at] ?? null }))
+    try {
+      const { leased } = await this.leaseFrom({ holder, remote: true }, most, lanes, look)
+      return leased.map(leasedRun).sort((a, b) => a.availableAt - b.availableAt)
+    } catch (error) {
+      if (lostRaceForPlace(error)) return []
+      throw error
+    }
+  }
+
+  async lease(holder: number, most: number): Promise<LeasedRun[]> {
+    const look = this.watermarks.next(holder)
+    const sentAt = this.options.clock.monotonic()
+    try {
+      const { now, lanes } = await this.lanes(look)
+      const spentBy = (tenant: number) => this.accounts.of(tenant)
+      const asked = lanesToAsk(lanes, { most, now, stepMs: priorityStepMs, spentBy })
+      const { leased, seen } = await this.leaseFrom({ holder, remote: false }, most, asked, look)
+      const askedRoutes = new Set(asked.map(({ route }) => route))
+      // What was not asked for keeps its place.
+      const left = lanes.filter(({ route }) => !askedRoutes.has(route))
+      this.watermarks.found(look, [...seen, ...left], now, sentAt)
+      return leased.map(leasedRun).sort((a, b) => a.availableAt - b.availableAt)
+    } catch (error) {
+      this.watermarks.lookFully()
+      if (lostRaceForPlace(error)) return []
+      throw error
+    }
+  }
+
+  private async lanes(look: Look): Promise<{ now: number; lanes: Lane[] }> {
+    const { database, tasks, commands = false, aheadMs } = this.options
+    const rows = await database.run(lanesStatement, {
+      tasks: [...tasks],
+      commands,
+      ahead_ms: aheadMs,
+      many: manyLanes,
+      from: look.from,
+      routes: look.routes,
+      ready_froms: look.readyFroms,
+      waiting_froms: look.waitingFroms,
+      freed: look.freed,
+    })
+    return { now: rows[0]?.now ?? 0, lanes: rows.filter(isLane) }
+  }
+
+  /** A second time, deeper, where lanes had more and others had less than their share. */
+  private async leaseFrom(
+    holder: Holder,
+    most: number,
+    lanes: readonly AskedLane[],
+    look: Look,
+  ): Promise<{ leased: LeasedRow[]; seen: LaneSeen[] }> {
+    if (lanes.length === 0) return { leased: [], seen: [] }
+    const depth = depthFor(lanes.length, most)
+    const first = await this.leaseOnce(this.params(holder, { most, depth }, lanes, look))
+    const left = most - first.leased.length
+    const deep = first.seen.some(({ runs = 0 }) => runs >= depth)
+    if (depth >= most || left === 0 || !deep) return first
+    const second = await this.leaseOnce(this.params(holder, { most: left, depth: most }, lanes, look))
+    return { leased: [...first.leased, ...second.leased], seen: second.seen }
+  }
+
+  private async leaseOnce(params: LeaseParams): Promise<{ leased: LeasedRow[]; seen: LaneSeen[] }> {
+    const { database, databaseClock } = this.options
     const sample = databaseClock.begin()
-    const rows: LeaseRow[] = await database
-      .run(leaseStatement, this.params(holder, most, look, remote))
-      .catch((error: unknown) => {
-        this.watermarks.lookFully()
-        if (lostRaceForPlace(error)) return []
-        throw error
-      })
-    const seen = rows.find(({ lanes }) => lanes !== null)
-    if (seen !== undefined && remote === undefined)
-      this.watermarks.found(look, seen.lanes ?? [], seen.now, sentAt)
+    const rows: LeaseRow[] = await database.run(leaseStatement, params)
     const leased = rows.filter(isLeased)
     const [first] = leased
     if (first !== undefined) sample(first.now)
     this.accounts.charge(
       leased.map((row) => ({ tenant: row.payer, costFrom: row.cost_from, weight: row.weight })),
     )
-    return leased.map(leasedRun).sort((a, b) => a.availableAt - b.availableAt)
+    return { leased, seen: rows.find(({ lanes }) => lanes !== null)?.lanes ?? [] }
   }
 
   held(holder: number): Promise<HeldRun[]> {
@@ -160,20 +233,21 @@ export class Leasing {
     return new Set(rows.map(({ token }) => token))
   }
 
-  private params(holder: number, most: number, look: Look, remote?: RemoteScope): LeaseParams {
-    const { tasks, commands = false, aheadMs } = this.options
+  private params(
+    holder: Holder,
+    bounds: { most: number; depth: number },
+    lanes: readonly AskedLane[],
+    look: Look,
+  ): LeaseParams {
+    const waitingFroms = new Map(look.routes.map((route, at) => [route, look.waitingFroms[at]]))
     return {
-      holder,
-      tenant: remote?.tenant ?? null,
-      tasks: [...(remote?.tasks ?? tasks)],
-      commands,
-      ahead_ms: aheadMs,
+      ...holder,
+      ahead_ms: this.options.aheadMs,
       step_ms: priorityStepMs,
-      most,
-      from: look.from,
-      routes: look.routes,
-      ready_froms: look.readyFroms,
-      waiting_froms: look.waitingFroms,
+      ...bounds,
+      routes: lanes.map(({ route }) => route),
+      ready_froms: lanes.map(({ ready }) => ready ?? look.from),
+      waiting_froms: lanes.map(({ route }) => waitingFroms.get(route) ?? look.from),
       freed: look.freed,
       ...this.accounts.all(),
       virtual: this.accounts.virtual,
@@ -216,6 +290,10 @@ function heldParams(holder: number, runs: readonly HeldRun[]): HeldParams {
   }
 }
 
+function isLane(row: LaneRow): row is LaneRow & Lane {
+  return row.route !== null
+}
+
 function isLeased(row: LeaseRow): row is LeaseRow & LeasedRow {
   return row.token !== null
 }
@@ -239,5 +317,9 @@ function leasedRun(row: LeasedRow): LeasedRun {
     holder: row.holder,
     catchUp: row.catch_up,
     ...(row.payload !== null && { payload: JSON.parse(row.payload) as unknown }),
+    guard: {
+      probe: row.probe,
+      timeoutMs: row.timeout_seconds === null ? null : row.timeout_seconds * 1000,
+    },
   }
 }

@@ -18,6 +18,11 @@ export class TenantAccounts {
     return this.reached
   }
 
+  /** What a tenant has had, as far as it counts. */
+  of(tenant: number): number {
+    return Math.max(this.spent.get(tenant) ?? 0, this.reached)
+  }
+
   all(): { tenants: number[]; accounts: number[] } {
     return { tenants: [...this.spent.keys()], accounts: [...this.spent.values()] }
   }

@@ -5,6 +5,8 @@ export interface LaneSeen {
   route: number
   ready: number | null
   waiting: number | null
+  /** How many runs were seen in it. */
+  runs?: number
 }
 
 /** From which instant on a pass looks into each lane. */

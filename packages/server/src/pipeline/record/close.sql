@@ -13,9 +13,9 @@
 -- job      Where its job is paused, a retry is parked until the job is resumed. FOR SHARE, after the runs: a pause or resume
 --          that this statement waited for is not in its snapshot, and only a lock that conflicts with theirs reads the job
 --          again. A stale 'paused' would park a run that nobody resumes any more. (FOR KEY SHARE would lock the old row.)
--- slots    The places of tenants with a cap, for attempts that ended here.
+-- slots    The places of tenants with a cap, for attempts that ended here; `hosts` those of hosts with one.
 -- A result whose lease is gone is not in the answer: note-stale.sql says what it was.
--- Lock order: queue, jobs, tenant_slots; each by key. Index: queue, jobs and dead_letters primary keys. The ledger is only appended to: reading it here
+-- Lock order: queue, jobs, tenant_slots, targets; each by key. Index: queue, jobs and dead_letters primary keys. The ledger is only appended to: reading it here
 -- would lock every one of its partitions.
 -- @plan each-time
 -- @param holder bigint
@@ -90,6 +90,27 @@ slots AS (
   SET taken = greatest(s.taken - ended.runs, 0)
   FROM (SELECT held.tenant, count(*) AS runs FROM held JOIN capped USING (tenant) GROUP BY held.tenant) ended
   WHERE s.tenant = ended.tenant
+),
+counted AS MATERIALIZED (
+  SELECT tenant, host
+  FROM carillon.targets
+  WHERE max_concurrent IS NOT NULL AND (SELECT count(*) FROM capped) >= 0
+    AND (tenant, host) IN (
+      SELECT r.tenant, r.name FROM held JOIN carillon.routes r ON r.route = held.route WHERE r.kind = 'http')
+  ORDER BY tenant, host
+  FOR UPDATE
+),
+hosts AS (
+  UPDATE carillon.targets t
+  SET in_use = greatest(t.in_use - ended.runs, 0)
+  FROM (
+    SELECT counted.tenant, counted.host, count(*) AS runs
+    FROM held
+    JOIN carillon.routes r ON r.route = held.route AND r.kind = 'http'
+    JOIN counted ON counted.tenant = r.tenant AND counted.host = r.name
+    GROUP BY counted.tenant, counted.host
+  ) ended
+  WHERE t.tenant = ended.tenant AND t.host = ended.host
 ),
 dead AS (
   INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempts,

@@ -31,6 +31,8 @@ live AS MATERIALIZED (
              SELECT FROM carillon.incarnations i
              WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND i.commands
            ) THEN 'no_worker_for_commands'
+           WHEN q.holder IS NULL AND carillon.target_holds_back(t, clock.now) IS NOT NULL
+             THEN carillon.target_holds_back(t, clock.now)
            WHEN q.places IS NOT NULL AND coalesce(q.slot, -1) < 0 THEN 'waiting_for_overlap_place'
            ELSE 'waiting_for_worker'
          END AS reason,
@@ -41,6 +43,7 @@ live AS MATERIALIZED (
          NULL::bigint AS finished_at, NULL::bigint AS due_to, 1 AS ticks
   FROM carillon.queue q
   JOIN carillon.routes r ON r.route = q.route
+  LEFT JOIN carillon.targets t ON r.kind = 'http' AND t.tenant = r.tenant AND t.host = r.name
   CROSS JOIN clock
   WHERE q.due = :due AND q.job = :job AND q.origin = :origin AND q.seq = :seq AND q.partition = :partition
     AND q.tenant = :tenant

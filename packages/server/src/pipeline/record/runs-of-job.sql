@@ -30,6 +30,8 @@ WITH live AS MATERIALIZED (
              SELECT FROM carillon.incarnations i
              WHERE i.state = 'alive' AND 'worker' = ANY (i.roles) AND i.commands
            ) THEN 'no_worker_for_commands'
+           WHEN q.holder IS NULL AND carillon.target_holds_back(t, carillon.now_ms()) IS NOT NULL
+             THEN carillon.target_holds_back(t, carillon.now_ms())
            WHEN q.places IS NOT NULL AND coalesce(q.slot, -1) < 0 THEN 'waiting_for_overlap_place'
            ELSE 'waiting_for_worker'
          END AS reason,
@@ -40,6 +42,7 @@ WITH live AS MATERIALIZED (
          NULL::bigint AS finished_at, NULL::bigint AS due_to, 1 AS ticks
   FROM carillon.queue q
   JOIN carillon.routes r ON r.route = q.route
+  LEFT JOIN carillon.targets t ON r.kind = 'http' AND t.tenant = r.tenant AND t.host = r.name
   WHERE q.job = :job AND q.due >= :after AND (q.due, q.origin, q.seq) < (:before_due, :before_origin, :before_seq)
 ),
 ended AS MATERIALIZED (

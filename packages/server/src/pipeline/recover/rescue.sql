@@ -6,8 +6,8 @@
 -- ledger row, then the next attempt at once, or a dead letter when none is left or the job must never run twice (`on_lost`). The overlap place is kept. Where the job
 -- is paused, the run is parked until it is resumed; the job is read FOR SHARE after its run is locked, for the reason that
 -- close.sql gives. A run that was asked to cancel ends here in any case: its holder, who would have ended it, is gone.
--- Lock order: queue by key, SKIP LOCKED (a close in progress may still win), jobs by key, tenant_slots. Scans the queue once per death.
--- A tenant with a cap gets its places back. Of a worker over HTTP every run has a deadline: index queue_remote.
+-- Lock order: queue by key, SKIP LOCKED (a close in progress may still win), jobs by key, tenant_slots, targets. Scans the queue once per death.
+-- A tenant or a host with a cap gets its places back. Of a worker over HTTP every run has a deadline: index queue_remote.
 -- @plan each-time
 -- @param incarnation bigint
 -- @param remote boolean
@@ -60,6 +60,27 @@ slots AS (
   SET taken = greatest(s.taken - ended.runs, 0)
   FROM (SELECT orphan.tenant, count(*) AS runs FROM orphan JOIN capped USING (tenant) GROUP BY orphan.tenant) ended
   WHERE s.tenant = ended.tenant
+),
+counted AS MATERIALIZED (
+  SELECT tenant, host
+  FROM carillon.targets
+  WHERE max_concurrent IS NOT NULL AND (SELECT count(*) FROM capped) >= 0
+    AND (tenant, host) IN (
+      SELECT r.tenant, r.name FROM orphan JOIN carillon.routes r ON r.route = orphan.route WHERE r.kind = 'http')
+  ORDER BY tenant, host
+  FOR UPDATE
+),
+hosts AS (
+  UPDATE carillon.targets t
+  SET in_use = greatest(t.in_use - ended.runs, 0)
+  FROM (
+    SELECT counted.tenant, counted.host, count(*) AS runs
+    FROM orphan
+    JOIN carillon.routes r ON r.route = orphan.route AND r.kind = 'http'
+    JOIN counted ON counted.tenant = r.tenant AND counted.host = r.name
+    GROUP BY counted.tenant, counted.host
+  ) ended
+  WHERE t.tenant = ended.tenant AND t.host = ended.host
 ),
 dead AS (
   INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, next_due, places, attempts,

@@ -1,5 +1,5 @@
 -- The number of a route, made if new. The update changes nothing, but locks and returns the row that a concurrent
--- insert of the same route has just made. Cached by the caller: a handful of rows for millions of jobs.
+-- insert of the same route has just made. Cached by the caller: one row per host or task, whatever the number of jobs.
 -- @param tenant int
 -- @param kind text
 -- @param name text

@@ -1,6 +1,7 @@
 import type { JobDefinition } from '@carillon/contract'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { hostOf } from '../host.js'
 
 const ensureRouteStatement = statement<
   { tenant: number; kind: string; name: string; priority: number },
@@ -10,7 +11,7 @@ const ensureRouteStatement = statement<
 const mostCached = 10_000
 
 /**
- * The number under which workers look for a job's runs: its kind of target, or its one task, at its
+ * The number under which workers look for a job's runs: the host that it calls, or its one task, at its
  * priority. Never changes once made.
  */
 export class Routes {
@@ -24,7 +25,7 @@ export class Routes {
     { target, priority }: Pick<JobDefinition, 'target' | 'priority'>,
     runner: Runner = this.database,
   ): Promise<number> {
-    const name = target.type === 'task' ? target.task : ''
+    const name = target.type === 'task' ? target.task : (hostOf(target) ?? '')
     const key = JSON.stringify([tenant, target.type, name, priority])
     const known = this.known.get(key)
     if (known !== undefined) return known
