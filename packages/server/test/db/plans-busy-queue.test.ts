@@ -19,14 +19,13 @@ const files = ['queue', 'record', 'recover', 'remote'].flatMap((room) =>
 const jobs = 300
 /** For a run that waits for a place of an edited job: whether one of an older version goes on outside the places. */
 const byJobAlone: Record<string, number> = { 'queue/lease.sql': 1 }
-/**
- * Rare: after a lost answer, and once for each process that died. And for jobs that just gave back a place, all that waits
- * for one.
- */
-const mayScan = new Set([
-  ...['queue/held.sql', 'queue/lease.sql', 'queue/look.sql'],
-  ...['recover/rescue.sql', 'recover/rescued.sql'],
-])
+/** Rare: after a lost answer, and once for each process that died. */
+const mayScan = new Set(['queue/held.sql', 'recover/rescue.sql', 'recover/rescued.sql'])
+/** For jobs that just gave back a place: all that waits for one. Runs that wait are few, and so are their entries. */
+const mayRead: Record<string, string> = {
+  'queue/lease.sql': 'queue_waiting',
+  'queue/look.sql': 'queue_waiting',
+}
 
 let database: TestDatabase
 let session: pg.Client
@@ -63,7 +62,8 @@ describe.each(files)('%s', (file) => {
     const million = { jobs, incarnation: 1, now }
     const values = paramTypes(text).map(([name, type]) => plausible(name, type, million))
     const plan = await customPlan(session, statement.text, values)
-    if (!mayScan.has(file)) expect(plan.filter(isWhole)).toEqual([])
+    const whole = plan.filter(isWhole).filter((node) => node['Index Name'] !== mayRead[file])
+    if (!mayScan.has(file)) expect(whole).toEqual([])
     const looks = plan.filter(isLookByJobAlone).map((node) => node['Index Cond'])
     expect(looks.slice(byJobAlone[file] ?? 0)).toEqual([])
   })

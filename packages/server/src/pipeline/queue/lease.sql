@@ -25,6 +25,8 @@
 --          before this one; counting the queue would count those of the snapshot.
 -- guards   The rows of hosts with limits, locked for the same reason, after the tenants.
 -- chosen   What fits under the limits of its host and the cap of its tenant.
+-- aimed    Where each row lies, for the snapshot and since it is locked: written to by place, as close.sql does it and for
+--          its reason.
 -- passed   Takes it out of the buckets and counts it. Where a breaker is open and its time has come, the one run that passes is
 --          the probe.
 -- A worker over HTTP (`remote`) gets a deadline with each: the timeout of the job, which nobody else would keep. Its lanes are
@@ -139,7 +141,8 @@ ready AS MATERIALIZED (
   ) lot
   JOIN lane ON lane.route = lot.route
   CROSS JOIN LATERAL (
-    SELECT q.due, q.job, q.origin, q.seq, q.partition, q.route, q.available_at, q.places, false AS needs_place
+    SELECT q.ctid AS lies, q.due, q.job, q.origin, q.seq, q.partition, q.route, q.available_at, q.places,
+           false AS needs_place
     FROM carillon.queue q
     WHERE q.route = lot.route AND q.holder IS NULL AND (q.places IS NULL OR q.slot >= 0)
       AND q.available_at >= lot.first_at AND q.available_at <= lane.until
@@ -149,14 +152,17 @@ ready AS MATERIALIZED (
   ) candidate
 ),
 waiting AS MATERIALIZED (
-  SELECT q.due, q.job, q.origin, q.seq, q.partition, q.route, q.available_at, q.places, true AS needs_place
-  FROM share
-  JOIN carillon.queue q ON q.due = share.due AND q.job = share.job AND q.origin = share.origin AND q.seq = share.seq
-    AND q.partition = share.partition
-  WHERE share.needs_place AND q.holder IS NULL AND q.places IS NOT NULL AND coalesce(q.slot, -1) < 0
-    AND q.available_at = share.available_at
-  ORDER BY q.due, q.job, q.origin, q.seq
-  FOR UPDATE OF q SKIP LOCKED
+  SELECT q.lies, q.due, q.job, q.origin, q.seq, q.partition, q.route, q.available_at, q.places, true AS needs_place
+  FROM (SELECT * FROM share WHERE needs_place ORDER BY due, job, origin, seq) share
+  CROSS JOIN LATERAL (
+    SELECT q.ctid AS lies, q.*
+    FROM carillon.queue q
+    WHERE q.job = share.job AND q.due = share.due AND q.origin = share.origin AND q.seq = share.seq
+      AND q.partition = share.partition AND q.holder IS NULL AND q.places IS NOT NULL AND coalesce(q.slot, -1) < 0
+      AND q.available_at = share.available_at
+    LIMIT 1
+    FOR UPDATE OF q SKIP LOCKED
+  ) q
 ),
 free AS MATERIALIZED (
   SELECT wanting.job, place.slot, row_number() OVER (PARTITION BY wanting.job ORDER BY place.slot) AS turn
@@ -173,8 +179,8 @@ free AS MATERIALIZED (
 placed AS MATERIALIZED (
   SELECT ready.*, NULL::int AS place FROM ready
   UNION ALL
-  SELECT turned.due, turned.job, turned.origin, turned.seq, turned.partition, turned.route, turned.available_at,
-         turned.places, true, free.slot
+  SELECT turned.lies, turned.due, turned.job, turned.origin, turned.seq, turned.partition, turned.route,
+         turned.available_at, turned.places, true, free.slot
   FROM (
     SELECT *, row_number() OVER (PARTITION BY job ORDER BY available_at, due, origin, seq) AS turn FROM waiting
   ) turned
@@ -226,24 +232,35 @@ taken AS (
   FROM (SELECT tenant, count(*) AS runs FROM chosen GROUP BY tenant) lot
   WHERE s.tenant = lot.tenant AND s.tenant IN (SELECT tenant FROM slots)
 ),
+aimed AS MATERIALIZED (
+  SELECT chosen.*, seen.lay
+  FROM chosen
+  CROSS JOIN LATERAL (
+    SELECT q.ctid AS lay FROM carillon.queue q
+    WHERE q.job = chosen.job AND q.due = chosen.due AND q.origin = chosen.origin AND q.seq = chosen.seq
+      AND q.partition = chosen.partition
+    LIMIT 1
+  ) seen
+),
 leased AS (
   UPDATE carillon.queue q
   SET holder = :holder,
       token = clock.timeline_base + nextval('carillon.tokens'),
       leased_at = clock.now,
-      slot = coalesce(chosen.place, q.slot),
+      slot = coalesce(aimed.place, q.slot),
       deadline = CASE WHEN :remote THEN clock.now + 1000 * coalesce((
         SELECT (CASE WHEN j.version = q.version THEN j.definition ELSE old.definition END ->> 'timeout_seconds')::bigint
         FROM carillon.jobs j
         LEFT JOIN carillon.job_versions old ON old.job = j.job AND old.version = q.version
         WHERE j.job = q.job), 0) END
-  FROM chosen CROSS JOIN clock
-  WHERE q.due = chosen.due AND q.job = chosen.job AND q.origin = chosen.origin AND q.seq = chosen.seq
-    AND q.partition = chosen.partition
+  FROM aimed CROSS JOIN clock
+  WHERE q.ctid = ANY (ARRAY(SELECT unnest(ARRAY[lay, lies]) FROM aimed))
+    AND q.due + 0 = aimed.due AND q.job + 0 = aimed.job AND q.origin = aimed.origin AND q.seq = aimed.seq
+    AND q.partition = aimed.partition
   RETURNING q.due, q.job, q.origin, q.seq, q.partition, q.tenant, q.version, q.epoch, q.attempt,
             q.max_attempts, q.round, q.available_at, q.fired_at, q.token, q.holder, q.catch_up,
-            q.payload::text AS payload, chosen.tenant AS payer, chosen.cost_from, chosen.weight, chosen.guarded,
-            chosen.timeout_seconds, chosen.probe
+            q.payload::text AS payload, aimed.tenant AS payer, aimed.cost_from, aimed.weight, aimed.guarded,
+            aimed.timeout_seconds, aimed.probe
 ),
 passed AS (
   UPDATE carillon.targets t
