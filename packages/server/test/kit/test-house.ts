@@ -5,13 +5,7 @@ import { PostgresCoordination } from '../../src/cluster/postgres/coordination.js
 import { DatabaseClock } from '../../src/db/database-clock.js'
 import { Database } from '../../src/db/pool.js'
 import { Upkeep } from '../../src/pipeline/archive/upkeep.js'
-import {
-  type Closed,
-  type Delivered,
-  isClosed,
-  Worker,
-  type WorkerPorts,
-} from '../../src/pipeline/execute/worker.js'
+import { type Delivered, isClosed, Worker, type WorkerPorts } from '../../src/pipeline/execute/worker.js'
 import type { CatchUp } from '../../src/pipeline/fire/catch-up.js'
 import type { Firing } from '../../src/pipeline/fire/firing.js'
 import { type FireEvent, FireTier } from '../../src/pipeline/fire/tier.js'
