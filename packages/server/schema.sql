@@ -73,7 +73,7 @@ $function$;
 CREATE OR REPLACE FUNCTION carillon.hold_queue()
  RETURNS void
  LANGUAGE plpgsql
- SET lock_timeout TO '5s'
+ SET lock_timeout TO '100ms'
 AS $function$
 BEGIN
   LOCK TABLE carillon.queue IN SHARE MODE;

@@ -146,8 +146,9 @@ BEGIN
   END;
 END $$;
 
--- Waits for leases and closes in progress, and lets none begin before the transaction ends.
-CREATE FUNCTION carillon.hold_queue() RETURNS void LANGUAGE plpgsql SET lock_timeout = '5s' AS $$
+-- Waits for leases and closes in progress, and lets none begin before the transaction ends. Not long: all of them wait
+-- behind whoever waits here.
+CREATE FUNCTION carillon.hold_queue() RETURNS void LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
 BEGIN
   LOCK TABLE carillon.queue IN SHARE MODE;
 END $$;

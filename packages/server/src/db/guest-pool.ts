@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { codeOf } from './errors.js'
 import { connectionConfig, type DatabaseOptions, type Runner } from './pool.js'
 import { type Statement, statement, valuesOf } from './statement.js'
 
@@ -157,7 +158,20 @@ export class Guest implements Runner {
     await this.client.query(
       'SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL ROLE NONE; SET LOCAL search_path TO DEFAULT',
     )
-    await this.allow(this.oursMs, this.oursMs)
+    await this.allow(this.oursMs, Math.min(this.oursMs, oursPauseMs))
+  }
+
+  /** Statements of ours that may meet others crosswise: whoever has to give way does it again, not all that went before. */
+  async again<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let tries = 1; ; tries++) {
+      await this.client.query('SAVEPOINT carillon_ours')
+      try {
+        return await work()
+      } catch (error) {
+        if (codeOf(error) !== deadlock || tries === mostTries) throw error
+        await this.client.query('ROLLBACK TO SAVEPOINT carillon_ours')
+      }
+    }
   }
 
   /**
@@ -220,6 +234,10 @@ export class Guest implements Runner {
 }
 
 const longestSettingMs = 2_147_483_647
+/** From our close to the commit there is nothing to do, and locks are held that others wait for. */
+const oursPauseMs = 1_000
+const deadlock = '40P01'
+const mostTries = 5
 
 /** An error of the statement, told by a server that goes on: what was to be committed is rolled back. */
 function isRefusal(error: unknown): boolean {

@@ -32,7 +32,7 @@ export function composeApi(
     ...(hints.runFired !== undefined && { onTriggered: hints.runFired }),
   })
   const calendars = new Calendars({ database, lateToleranceMs, onChanged: hints.jobChanged })
-  const targets = new Targets({ database, onOpened: () => hints.runFired?.() })
+  const targets = new Targets({ database, clock: context.clock, onOpened: () => hints.runFired?.() })
   const history = new History(database)
   const interventions = composeInterventions(context, {
     jobOf: (tenant, jobId) => registry.find(tenant, jobId),

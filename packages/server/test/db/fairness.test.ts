@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LeasedRun } from '../../src/pipeline/run.js'
 import { lease } from '../kit/attempts.js'
+import { meddleWith } from '../kit/meddle.js'
 import { putRuns } from '../kit/rows.js'
 import { Tenant } from '../kit/tenants.js'
 import type { TestNode } from '../kit/test-house.js'
@@ -25,6 +26,26 @@ async function tenantWith(node: TestNode, count: number, options: { weight?: num
   await putRuns(house(), await tenant.register(node), { count, availableAt })
   return tenant
 }
+
+test('what a first look leased is not forgotten when the second, deeper one has to give way', async () => {
+  const node = await house().node()
+  for (let priority = 0; priority < 10; priority++)
+    await putRuns(house(), await node.register({ priority }), { count: priority === 5 ? 60 : 1 })
+  let statements = 0
+  meddleWith(node.database, 'lease', (send) => {
+    statements += 1
+    return statements === 2
+      ? Promise.reject(Object.assign(new Error('deadlock detected'), { code: '40P01' }))
+      : send()
+  })
+  const runs = await lease(node, 100)
+  expect(statements).toBe(2)
+  expect(runs.length).toBeGreaterThan(10)
+  const [held] = await house().query<{ count: number }>(
+    'SELECT count(*)::int AS count FROM carillon.queue WHERE holder IS NOT NULL',
+  )
+  expect(runs).toHaveLength(held?.count ?? 0)
+})
 
 describe('tenants', () => {
   test.each([

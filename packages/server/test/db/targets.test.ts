@@ -32,9 +32,11 @@ describe('the hosts of a tenant', () => {
     expect(second.next_cursor).toBeNull()
     await expect(node.targets.get(1, 'gone.test')).rejects.toMatchObject({ code: 'target_not_found' })
     await expect(node.targets.get(1, 'a.test/b')).rejects.toMatchObject({ code: 'validation_failed' })
-    await expect(node.targets.list(1, { limit: 3, cursor: 'x' })).rejects.toMatchObject({
-      code: 'invalid_cursor',
-    })
+    const nul = Buffer.from(JSON.stringify(['\0'])).toString('base64url')
+    for (const cursor of ['x', nul])
+      await expect(node.targets.list(1, { limit: 3, cursor })).rejects.toMatchObject({
+        code: 'invalid_cursor',
+      })
   })
 
   test('show what runs, what waits and since when', async () => {

@@ -9,6 +9,32 @@ const house = useHouse()
 const taskNode = useTasks(house)
 const { make, made } = useHandlerTable(house)
 
+test('a close that meets others crosswise is done again, without the handler', async () => {
+  await house().query('CREATE SEQUENCE IF NOT EXISTS carillon_test.closes')
+  await house().query(`CREATE OR REPLACE FUNCTION carillon_test.give_way() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF nextval('carillon_test.closes') < 3 THEN RAISE EXCEPTION USING ERRCODE = 'deadlock_detected'; END IF;
+      RETURN NEW;
+    END $$`)
+  await house().query(`CREATE TRIGGER give_way BEFORE INSERT ON carillon.ledger
+    FOR EACH ROW EXECUTE FUNCTION carillon_test.give_way()`)
+  try {
+    let calls = 0
+    const started = await taskNode(async (_input, ctx) => {
+      calls += 1
+      await ctx.transaction((sql) => make(sql, ctx))
+    })
+    const job = await started.node.register()
+    await putRuns(house(), job)
+    await started.runAll()
+    expect(calls).toBe(1)
+    expect(await made()).toEqual([{ attempt: 1 }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+  } finally {
+    await house().query('DROP TRIGGER give_way ON carillon.ledger')
+  }
+})
+
 describe('a commit whose answer is lost', () => {
   /** Cuts the connection at the first statement that begins with `text`. */
   async function cutAt(text: string, fate: Exclude<Fate, 'pass'>): Promise<PgProxy> {

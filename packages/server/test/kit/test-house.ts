@@ -158,7 +158,7 @@ export class TestNode {
       raise: ({ subject }) => void this.breakerEvents.push(`raised ${subject}`),
       resolve: (fingerprint) => void this.breakerEvents.push(`resolved ${fingerprint}`),
     })
-    this.targets = new Targets({ database, onOpened: () => undefined })
+    this.targets = new Targets({ database, clock, onOpened: () => undefined })
     this.closer = new Closer({ ...shared, batchMs: 0, random: () => 0.5 })
     this.worker = this.composeWorker(clock, options, self)
     this.membership.onLost(() => {

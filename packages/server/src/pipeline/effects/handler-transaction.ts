@@ -85,7 +85,7 @@ export class HandlerTransaction {
       revoke()
       const result = success(keepResult(value))
       await takeOver(guest)
-      if (!(await ports.closeWithin(guest, result))) throw lost()
+      if (!(await guest.again(() => ports.closeWithin(guest, result)))) throw lost()
       signal.throwIfAborted()
       return { value, success: result }
     } catch (error) {

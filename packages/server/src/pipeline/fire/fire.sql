@@ -89,7 +89,8 @@ roomy AS MATERIALIZED (
                    AND (q.slot >= locked.places
                         OR (q.slot = -1 AND locked.places = 1)
                         OR (q.slot IS NULL AND q.places IS NULL
-                            AND (q.holder IS NOT NULL OR q.attempt = 1 OR q.available_at <= clock.now))
+                            AND (q.holder IS NOT NULL
+                                 OR (q.round = 0 AND (q.attempt = 1 OR q.available_at <= clock.now))))
                         OR (q.slot IS NULL AND q.places IS NOT NULL AND locked.replaces AND NOT q.catch_up))
                  LIMIT 1) THEN NULL
            WHEN places = 1 THEN 0

@@ -95,7 +95,8 @@ weighed AS MATERIALIZED (
     CROSS JOIN LATERAL (
       SELECT run.slot >= 0
              OR (run.slot IS NULL AND run.places IS NULL
-                 AND (run.holder IS NOT NULL OR run.attempt = 1 OR run.available_at <= clock.now)) AS "on"
+                 AND (run.holder IS NOT NULL
+                      OR (run.round = 0 AND (run.attempt = 1 OR run.available_at <= clock.now)))) AS "on"
     ) going
     WHERE run.job = locked.job
   ) seen
@@ -108,7 +109,7 @@ replaced AS MATERIALIZED (
 ),
 asked AS (
   UPDATE carillon.queue q
-  SET cancel_requested = true
+  SET cancel_requested = true, holder = r.holder, token = r.token, leased_at = r.leased_at
   FROM replaced r
   WHERE r.holder IS NOT NULL AND NOT r.cancel_requested
     AND q.due = r.due AND q.job = r.job AND q.origin = r.origin AND q.seq = r.seq AND q.partition = r.partition

@@ -36,6 +36,13 @@ describe('what an attempt says of its host', () => {
     expect(said).toMatchObject({ ok: false, error: 'went wrong', retryAfterMs: 7 })
   })
 
+  it('keeps the path to itself: that of a webhook is often its secret', () => {
+    const error =
+      'POST https://hooks.test/services/T0/SECRET: the connection broke, see http://b.test:81/x?token=1'
+    const said = outcomeOf(run, calling('https://hooks.test/'), { ...failed('connection'), error })
+    expect(said?.error).toBe('POST https://hooks.test: the connection broke, see http://b.test:81')
+  })
+
   it.each([400, 401, 404, 408, 409, 422, 301])('an answer %i comes from a host that is well', (status) => {
     expect(outcomeOf(run, calling('http://a.test/'), failed('http_status', status))).toMatchObject({
       ok: true,

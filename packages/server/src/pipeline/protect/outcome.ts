@@ -16,7 +16,8 @@ export function outcomeOf(
 ): HostOutcome | null {
   const host = hostOf(definition.target)
   if (host === null) return null
-  const { outcome, reason, error, retryAfterMs } = delivered
+  const { outcome, reason, retryAfterMs } = delivered
+  const error = withoutPaths(delivered.error)
   const said = { tenant: run.tenant, host, probe: run.guard?.probe ?? false }
   const well = { ...said, ok: true, error: null, retryAfterMs: null }
   if (outcome === 'succeeded') return well
@@ -24,6 +25,11 @@ export function outcomeOf(
   if (reason !== 'http_status') return null
   const status = statusOf(delivered.result)
   return status === 429 || status >= 500 ? { ...said, ok: false, error, retryAfterMs } : well
+}
+
+/** The path of a webhook is often its secret, and what a host is said to have done goes into logs and events. */
+function withoutPaths(error: string | null): string | null {
+  return error?.replace(/(\b[a-z]+:\/\/[^/\s?#]+)[^\s:,;]*/gi, '$1') ?? null
 }
 
 function statusOf(result: unknown): number {

@@ -106,6 +106,7 @@ export class HostReports {
       (tally) => tally.failed > 0 || this.watched.has(keyOf(tally)),
     )
     for (const tally of telling) this.tallies.delete(keyOf(tally))
+    this.forgetOld()
     this.called = false
     if (telling.length === 0) return
     try {
@@ -132,11 +133,17 @@ export class HostReports {
       random: random(),
       watch_ms: watchMs,
     })
-    for (const { host, was, state, retry_at: retryAt, last_error: error } of rows) {
+    for (const { host, was, state, retry_at: retryAt } of rows) {
       if (was === state) continue
       const until = retryAt === null ? {} : { retry_at: new Date(retryAt).toISOString() }
-      log.warn({ host, was, state, error, ...until }, 'the breaker of a host changed its state')
+      log.warn({ host, was, state, ...until }, 'the breaker of a host changed its state')
     }
+  }
+
+  /** Hosts that are well and were not called for a while: they would be walked through at every look. */
+  private forgetOld(): void {
+    const now = this.options.clock.monotonic()
+    for (const [key, tally] of this.tallies) if (now - tally.since > windowMs) this.tallies.delete(key)
   }
 
   private takeBack(tallies: readonly Tally[]): void {

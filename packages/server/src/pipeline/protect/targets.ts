@@ -6,8 +6,10 @@ import {
   type TargetLimits,
   type TargetLimitsInput,
 } from '@carillon/contract'
+import { codeOf } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { type Clock, pause } from '../../platform/clock.js'
 import { hostOfUrl } from '../host.js'
 
 interface TargetRow extends TargetLimits {
@@ -45,8 +47,13 @@ const putStatement = statement<HostName & { changes: string; count: boolean }, R
 const dropStatement = statement<HostName, { host: string }>(new URL('./drop-limits.sql', import.meta.url))
 const resetStatement = statement<HostName, { host: string }>(new URL('./reset-breaker.sql', import.meta.url))
 
+const lockNotAvailable = '55P03'
+const mostTries = 20
+const betweenTriesMs = 200
+
 export interface TargetsOptions {
   database: Database
+  clock: Clock
   /** Told when runs may start that could not before. */
   onOpened: () => void
 }
@@ -75,12 +82,26 @@ export class Targets {
   async put(tenant: number, name: string, input: TargetLimitsInput): Promise<TargetHost> {
     const host = requireHost(name)
     const count = typeof input.max_concurrent === 'number'
-    await this.options.database.transaction(async (runner) => {
-      if (count) await runner.run(lockQueueStatement, {})
-      await runner.run(putStatement, { tenant, host, changes: JSON.stringify(input), count })
-    })
+    await this.unhurried(() =>
+      this.options.database.transaction(async (runner) => {
+        if (count) await runner.run(lockQueueStatement, {})
+        await runner.run(putStatement, { tenant, host, changes: JSON.stringify(input), count })
+      }),
+    )
     this.options.onOpened()
     return this.read(tenant, host)
+  }
+
+  /** Whoever waits for the queue makes all others wait behind it: so it waits shortly, and comes again. */
+  private async unhurried(work: () => Promise<void>): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (codeOf(error) !== lockNotAvailable || tries === mostTries) throw error
+        await pause(this.options.clock, betweenTriesMs)
+      }
+    }
   }
 
   async deleteLimits(tenant: number, name: string): Promise<void> {
@@ -182,7 +203,9 @@ function encodeHost(host: string): string {
 function decodeHost(cursor: string): string {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
-    if (Array.isArray(parts) && parts.length === 1 && typeof parts[0] === 'string') return parts[0]
+    const [host] = Array.isArray(parts) && parts.length === 1 ? (parts as unknown[]) : []
+    // The database takes no NUL in a text.
+    if (typeof host === 'string' && !host.includes('\0')) return host
   } catch {
     // Not JSON: answered below like any other text that is no cursor.
   }

@@ -115,8 +115,8 @@ looked AS MATERIALIZED (
                  WHERE other.job = q.job AND other.version < q.version
                    AND (other.slot >= q.places
                         OR (other.slot IS NULL AND other.places IS NULL
-                            AND (other.holder IS NOT NULL OR other.attempt = 1
-                                 OR other.available_at <= clock.now)))
+                            AND (other.holder IS NOT NULL
+                                 OR (other.round = 0 AND (other.attempt = 1 OR other.available_at <= clock.now)))))
                  LIMIT 1) IS NULL)
       ORDER BY q.available_at
       LIMIT least(:depth, lane.host_room)

@@ -195,7 +195,11 @@ export class Leasing {
     const left = most - first.leased.length
     const deep = first.seen.some(({ runs = 0 }) => runs >= depth)
     if (depth >= most || left === 0 || !deep) return first
-    const second = await this.leaseOnce(this.params(holder, { most: left, depth: most }, lanes, look))
+    // Whatever becomes of the second one: what the first leased is held by now, and must not be forgotten with it.
+    const second = await this.leaseOnce(this.params(holder, { most: left, depth: most }, lanes, look)).catch(
+      () => null,
+    )
+    if (second === null) return first
     return { leased: [...first.leased, ...second.leased], seen: second.seen }
   }
 

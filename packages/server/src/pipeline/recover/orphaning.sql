@@ -1,4 +1,5 @@
--- Processes that ended and whose runs were not all taken back yet. Plain read of a tiny table.
+-- Processes that ended and whose runs were not all taken back yet: those of the fleet first, which held more. Plain read of a
+-- small table.
 SELECT incarnation, tenant IS NOT NULL AS remote FROM carillon.incarnations
 WHERE state <> 'alive' AND rescued_at IS NULL AND 'worker' = ANY (roles)
-ORDER BY incarnation
+ORDER BY tenant IS NOT NULL, incarnation

@@ -110,7 +110,14 @@ export class Polls<SeenLane extends Lane> {
   /** One pass: a look, and a lease for each call that it promises something. Answers true when more is there. */
   async runOnce(): Promise<boolean> {
     const { clock } = this.options
-    if (this.waiting.size === 0 || clock.monotonic() < this.lookAt) return false
+    if (this.waiting.size === 0) return false
+    if (clock.monotonic() < this.lookAt) {
+      // A timer may fire a fraction before its time: it is set again.
+      const planned = this.lookAt
+      this.lookAt = Number.POSITIVE_INFINITY
+      this.lookBy(planned)
+      return false
+    }
     this.lookAt = Number.POSITIVE_INFINITY
     this.lookedAt = clock.monotonic()
     const polls = [...this.waiting]
