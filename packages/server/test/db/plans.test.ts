@@ -27,7 +27,7 @@ const mayScan: Record<string, string[]> = {
   // When a person looks at the cluster.
   'pipeline/account/cluster-load.sql': ['queue'],
   // When a person looks at the hosts, or limits how many runs one may have at once.
-  'pipeline/protect/list-targets.sql': ['queue'],
+  'pipeline/protect/list-targets.sql': ['queue', 'jobs'],
   'pipeline/protect/put-limits.sql': ['queue'],
   // When a person asks by the name of a job that is gone.
   'pipeline/account/job-of-name.sql': ['jobs'],

@@ -1,5 +1,6 @@
 -- The hosts that http jobs of a tenant call, or that have limits or failed of late, by name: a page of them, or one. Runs that
--- wait are counted up to a bound; those in flight in one pass over the queue. Plain read.
+-- wait are counted up to a bound; those in flight in one pass over the queue. Plain read. The looks for jobs are subqueries by
+-- route: EXISTS and a plain join may be hashed over all jobs.
 -- Index: routes' unique key, targets' primary key, jobs_by_route, queue_ready, queue_waiting.
 -- @plan each-time
 -- @param tenant int
@@ -19,9 +20,12 @@ known AS MATERIALIZED (
   ) h
   WHERE (:host IS NULL OR h.host = :host)
     AND (EXISTS (SELECT FROM carillon.targets t WHERE t.tenant = :tenant AND t.host = h.host)
-         OR EXISTS (SELECT FROM carillon.routes r
-                    JOIN carillon.jobs j ON j.route = r.route AND j.state IN ('active', 'paused')
-                    WHERE r.tenant = :tenant AND r.kind = 'http' AND r.name = h.host))
+         OR (SELECT true FROM carillon.routes r
+             CROSS JOIN LATERAL (
+               SELECT FROM carillon.jobs j WHERE j.route = r.route AND j.state IN ('active', 'paused') LIMIT 1
+             ) used
+             WHERE r.tenant = :tenant AND r.kind = 'http' AND r.name = h.host
+             LIMIT 1))
   ORDER BY h.host
   LIMIT :most
 ),
@@ -43,8 +47,11 @@ CROSS JOIN clock
 LEFT JOIN carillon.targets t ON t.tenant = :tenant AND t.host = known.host
 LEFT JOIN held ON held.host = known.host
 CROSS JOIN LATERAL (
-  SELECT count(*)::int AS jobs
-  FROM carillon.routes r JOIN carillon.jobs j ON j.route = r.route AND j.state IN ('active', 'paused')
+  SELECT coalesce(sum(mine.jobs), 0)::int AS jobs
+  FROM carillon.routes r
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS jobs FROM carillon.jobs j WHERE j.route = r.route AND j.state IN ('active', 'paused')
+  ) mine
   WHERE r.tenant = :tenant AND r.kind = 'http' AND r.name = known.host
 ) called
 CROSS JOIN LATERAL (
