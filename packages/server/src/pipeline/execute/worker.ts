@@ -81,7 +81,7 @@ interface HeldEntry {
 }
 
 /** However much room there is: one statement ends in good time, and the others get their share of a burst. */
-const mostPerLease = 5_000
+const mostPerLease = 1_000
 
 /** A leased-ahead run starts only if the last look for revocations is younger than this. */
 const freshLookMs = 1_000

@@ -6,23 +6,15 @@ import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import { jobIdOf, type RunIdentity } from '../../platform/ids.js'
 import { parkedUntil } from '../parked.js'
+import { leasedRunOf, type RunRow } from '../leased-run.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
 import { depthFor, type Lane, lanesToAsk } from './lanes.js'
 import { TenantAccounts } from './tenant-accounts.js'
 import { type LaneSeen, type Look, Watermarks } from './watermarks.js'
 
-interface LeasedRow extends RunIdentity {
-  tenant: number
-  version: number
-  epoch: number
-  attempt: number
-  max_attempts: number
-  round: number
-  available_at: number
-  fired_at: number
+interface LeasedRow extends RunRow {
   token: number
   holder: number
-  catch_up: boolean
   payload: string | null
   /** The tenant whose share it is, what the tenant had had before it, and the tenant's weight. */
   payer: number
@@ -304,22 +296,7 @@ function isLeased(row: LeaseRow): row is LeaseRow & LeasedRow {
 
 function leasedRun(row: LeasedRow): LeasedRun {
   return {
-    due: row.due,
-    job: row.job,
-    origin: row.origin,
-    seq: row.seq,
-    partition: row.partition,
-    tenant: row.tenant,
-    version: row.version,
-    epoch: row.epoch,
-    attempt: row.attempt,
-    maxAttempts: row.max_attempts,
-    round: row.round,
-    availableAt: row.available_at,
-    firedAt: row.fired_at,
-    token: row.token,
-    holder: row.holder,
-    catchUp: row.catch_up,
+    ...leasedRunOf(row, row.holder, row.token),
     ...(row.payload !== null && { payload: JSON.parse(row.payload) as unknown }),
     guard: {
       probe: row.probe,

@@ -14,7 +14,8 @@ import { DefinitionCache } from '../definition-cache.js'
 import type { CloseAnswer } from '../run.js'
 import { type RemoteLeases, type RemotePorts, unknownWorker } from './leases.js'
 import { type Circumstances, resultOf } from './report.js'
-import { type HeldRow, leasedRunOf } from './rows.js'
+import { leasedRunOf } from '../leased-run.js'
+import type { HeldRow } from './rows.js'
 
 interface FoundRow extends HeldRow {
   asked_token: number

@@ -3,7 +3,8 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { DefinitionCache } from '../definition-cache.js'
 import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
-import { type HeldRow, leasedRunOf } from './rows.js'
+import { leasedRunOf } from '../leased-run.js'
+import type { HeldRow } from './rows.js'
 
 const overdueStatement = statement<
   { grace_ms: number; most: number },
