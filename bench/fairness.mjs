@@ -112,7 +112,7 @@ async function lagOfB(client, database) {
         if (run.tenant === 2) lags.push(databaseClock.atLeast() - run.availableAt)
         else others += 1
         await sleep(taskMs)
-        return { outcome: 'succeeded', retryable: false, retryAfterMs: null, reason: null, error: null }
+        return { outcome: 'success', retryable: false, retryAfterMs: null, reason: null, error: null }
       },
       close: async (result) => {
         const answer = await closer.close(result)

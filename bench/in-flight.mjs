@@ -44,7 +44,7 @@ export async function measure({ n = 150_000, seconds = 75 }) {
     const [closeMs] = await timed(() => reaches(client, 'closed', closed, n))
     const { rows } = await client.query(
       `SELECT count(*)::int AS attempts, count(*) FILTER (WHERE final)::int AS final,
-              count(*) FILTER (WHERE final AND outcome = 'succeeded' AND attempt = 1)::int AS good
+              count(*) FILTER (WHERE final AND outcome = 'success' AND attempt = 1)::int AS good
        FROM carillon.ledger WHERE origin = 1`,
     )
     const { attempts, final, good } = rows[0]

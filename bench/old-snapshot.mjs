@@ -92,7 +92,7 @@ async function observe(client, forSeconds) {
   const { rows } = await client.query(
     `SELECT count(*)::int AS runs,
             percentile_disc(ARRAY[0.5, 0.99, 1]) WITHIN GROUP (ORDER BY started_at - available_at)::float8[] AS lags
-     FROM carillon.ledger WHERE started_at >= $1 AND outcome = 'succeeded'`,
+     FROM carillon.ledger WHERE started_at >= $1 AND outcome = 'success'`,
     [begun[0].now],
   )
   await client.query('SELECT pg_stat_force_next_flush()').catch(() => undefined)

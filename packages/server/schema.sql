@@ -7,7 +7,7 @@ CREATE SCHEMA carillon;
 
 SET check_function_bodies = off;
 
-CREATE TYPE carillon.outcome AS ENUM ('succeeded', 'failed', 'dead', 'stale', 'skipped', 'cancelled');
+CREATE TYPE carillon.outcome AS ENUM ('success', 'failed', 'dead', 'stale', 'skipped', 'cancelled');
 
 CREATE OR REPLACE FUNCTION carillon.cap_tenant(capped integer, most integer)
  RETURNS void

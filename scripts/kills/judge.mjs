@@ -17,7 +17,7 @@ export function judge({ deliveries, ledger, open, kills }) {
   const violations = {
     not_closed: open,
     closed_twice: named(recorded, (rows) => finals(rows).length > 1),
-    not_succeeded: named(recorded, (rows) => finals(rows).some(({ outcome }) => outcome !== 'succeeded')),
+    not_succeeded: named(recorded, (rows) => finals(rows).some(({ outcome }) => outcome !== 'success')),
     delivered_but_unknown: [...arrived.keys()].filter((tick) => !recorded.has(tick) && !open.includes(tick)),
     closed_but_not_delivered: [...recorded.keys()].filter((tick) => !arrived.has(tick)),
     another_key: named(arrived, (all) => new Set(all.map(({ key }) => key)).size > 1),

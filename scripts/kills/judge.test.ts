@@ -12,7 +12,7 @@ const delivery = (tick: string, attempt = 1, more: object = {}) => ({
 const closed = (tick: string, more: object = {}) => ({
   tick,
   final: true,
-  outcome: 'succeeded',
+  outcome: 'success',
   attempt: 1,
   token: 1,
   ...more,

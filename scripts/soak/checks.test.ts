@@ -35,7 +35,7 @@ const row = (at: number, more: object = {}) => ({
   ticks: 1,
   origin: 0,
   seq: 0,
-  outcome: 'succeeded',
+  outcome: 'success',
   final: true,
   round: 0,
   attempt: 1,

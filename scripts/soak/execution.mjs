@@ -68,7 +68,7 @@ function judgeEvidence(records, evidence, deaths, places, names, offsetMs, fault
       faults.early.push(`${names.get(job)} ${due}: its task began ${due - at - offsetMs} ms early`)
   }
   for (const row of records.ledger) {
-    if (row.outcome === 'succeeded' && !begun.has(row.token)) {
+    if (row.outcome === 'success' && !begun.has(row.token)) {
       faults.claimed.push(`${names.get(row.job)} ${row.due} succeeded, and no task saw it`)
     }
   }

@@ -81,7 +81,7 @@ describe('a webhook that answers 500', () => {
     const again = await speak('dead-letters', 'redrive', run, '--payload', '{"account":8}')
     expect(again.stdout).toMatch(/^✓ Back in the queue: run_\w+, round 2$/m)
     const read = async () => jsonOf<RunDetail>(await speak('runs', 'show', run, '--json'))
-    await so(async () => (await read()).status === 'succeeded')
+    await so(async () => (await read()).status === 'success')
     const [first, second] = [seen[before - 1], seen[before]]
     expect(second).toEqual({
       key: first?.key,
@@ -96,7 +96,7 @@ describe('a webhook that answers 500', () => {
       round: 2,
       attempts: [
         { round: 1, outcome: 'dead' },
-        { round: 2, outcome: 'succeeded' },
+        { round: 2, outcome: 'success' },
       ],
     })
     expect((await speak('runs', 'show', run)).stdout).toMatch(/^Attempt +1 of 1, round 2$/m)

@@ -299,16 +299,16 @@ describe('runs list', () => {
     const { job_id } = jsonOf<Job>(created)
     const runs = await until(async () => {
       const list = jsonOf<Run[]>(await speak(['runs', 'list', job_id, '--json']))
-      return list[0]?.status === 'succeeded' ? list : null
+      return list[0]?.status === 'success' ? list : null
     })
     expect(runs).toHaveLength(1)
     expect(runs[0]?.scheduled_at).toBe(at)
     const { stdout } = await speak(['runs', 'list', job_id, '--limit', '1'])
-    expect(stdout).toMatch(/✓ succeeded +1 of 4/)
+    expect(stdout).toMatch(/✓ success +1 of 4/)
     expect(stdout).toContain(runs[0]?.run_id)
 
     const byName = await speak(['runs', 'list', 'once'])
-    expect(byName.stdout).toContain('succeeded')
+    expect(byName.stdout).toContain('success')
     expect(byName.code).toBe(0)
   })
 

@@ -145,7 +145,7 @@ export const HeartbeatAnswer = Type.Object(
 )
 export type HeartbeatAnswer = Static<typeof HeartbeatAnswer>
 
-export const closeOutcomes = ['succeeded', 'failed', 'released'] as const
+export const closeOutcomes = ['success', 'failed', 'released'] as const
 
 export const AttemptReport = Type.Object(
   {

@@ -4,7 +4,7 @@ import { stringEnum } from './string-enum.js'
 export const runStatuses = [
   'pending',
   'running',
-  'succeeded',
+  'success',
   'failed',
   'dead',
   'stale',

@@ -10,7 +10,7 @@ const jobStates = {
 const runStatuses = {
   pending: ['◷', 'busy'],
   running: ['▶', 'busy'],
-  succeeded: ['✓', 'good'],
+  success: ['✓', 'good'],
   failed: ['✗', 'bad'],
   dead: ['✗', 'bad'],
   stale: ['≠', 'warn'],

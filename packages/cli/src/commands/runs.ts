@@ -28,10 +28,7 @@ function runsListCommand(): Command {
     .description("List a job's runs, latest tick first")
     .argument('<job>', "a job's id (also of a deleted job), or the name of a live job")
     .option('--limit <n>', `how many at most (default ${defaultLimit})`)
-    .option(
-      '--status <status>',
-      'only these: pending, running, succeeded, failed, dead, skipped or cancelled',
-    )
+    .option('--status <status>', 'only these: pending, running, success, failed, dead, skipped or cancelled')
     .option('--after <instant>', 'only ticks from then on: ISO-8601, or 2h for two hours ago')
     .option('--before <instant>', 'only ticks before: ISO-8601, or 2h for two hours ago')
   withSettings(withJson(command), 'client')

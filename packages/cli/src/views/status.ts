@@ -11,7 +11,7 @@ const looks: Record<string, readonly [symbol: string, paint: Paint]> = {
   // Runs
   pending: ['○', 'cyan'],
   running: ['▸', 'cyan'],
-  succeeded: ['✓', 'green'],
+  success: ['✓', 'green'],
   failed: ['✗', 'red'],
   dead: ['✗', 'red'],
   stale: ['≠', 'yellow'],

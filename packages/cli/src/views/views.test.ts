@@ -59,7 +59,7 @@ const run: Run = {
   started_at: '2026-12-01T08:00:00.012Z',
   finished_at: '2026-12-01T08:00:01.512Z',
   duration_ms: 1_500,
-  status: 'succeeded',
+  status: 'success',
   attempt: 1,
   max_attempts: 4,
   error: null,
@@ -114,7 +114,7 @@ describe('jobDetails', () => {
 
 describe('runTable', () => {
   it('shows how late a run started and how long it took', () => {
-    expect(runTable([run], look)).toMatch(/08:00:00 \(57 min ago\) +✓ succeeded +1 of 4 +12 ms +1\.5 s/)
+    expect(runTable([run], look)).toMatch(/08:00:00 \(57 min ago\) +✓ success +1 of 4 +12 ms +1\.5 s/)
   })
 
   it('says why a run was caught up and failed', () => {

@@ -8,9 +8,9 @@ import { paintStatus, statusText } from './status.js'
 
 /** How a verdict looks: as a run or a job that is in the same state. */
 const looks: Readonly<Record<Why['verdict'], string>> = {
-  ran: 'succeeded',
-  late: 'succeeded',
-  caught_up: 'succeeded',
+  ran: 'success',
+  late: 'success',
+  caught_up: 'success',
   skipped: 'skipped',
   in_flight: 'running',
   paused: 'paused',
@@ -35,7 +35,7 @@ export function whyText(why: Why, look: Look): string {
 
 function statusOf({ verdict, attempts }: Why): string {
   const last = attempts.filter(({ final }) => final).at(-1)
-  const ran = looks[verdict] === 'succeeded'
+  const ran = looks[verdict] === 'success'
   return ran && last !== undefined ? last.outcome : (looks[verdict] ?? 'skip')
 }
 

@@ -32,7 +32,7 @@ export async function runAttempt(task: TaskDefinition, held: Held, log: TaskLog)
   const finished = (async (): Promise<Ending> => {
     try {
       const result = await task.run(lease.payload, contextOf(held, log))
-      return { outcome: 'succeeded', result: storable(result) }
+      return { outcome: 'success', result: storable(result) }
     } catch (error) {
       return failure(error)
     }

@@ -147,7 +147,7 @@ test('a run is given to its handler with all that is known of it, and its result
     scheduledAt: new Date(lease.scheduled_at),
   })
   expect(server.reports()).toMatchObject([
-    { run_id: lease.run_id, fencing_token: lease.fencing_token, outcome: 'succeeded', result: { n: 2 } },
+    { run_id: lease.run_id, fencing_token: lease.fencing_token, outcome: 'success', result: { n: 2 } },
   ])
   expect(server.polls[0]).toMatchObject({ worker: 'unit', tasks: ['task'], max: 2, runs: [] })
   expect(server.polls[0]).not.toHaveProperty('worker_id')
@@ -270,7 +270,7 @@ test('a stop lets runs end, hands back what never arrived, and says good-bye', a
   expect(server.polls.at(-1)).toMatchObject({ max: 0, runs: [{ run_id: 'run_1', fencing_token: 1 }] })
   open[0]?.finish('done')
   await stopped
-  expect(server.reports()).toMatchObject([{ outcome: 'succeeded', result: 'done' }])
+  expect(server.reports()).toMatchObject([{ outcome: 'success', result: 'done' }])
   expect(server.closes.at(-1)).toMatchObject({ leave: true, results: [] })
   const polls = server.polls.length
   await new Promise((resolve) => setTimeout(resolve, 30))

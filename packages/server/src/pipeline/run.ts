@@ -41,7 +41,7 @@ export interface RunDefinition {
 export interface AttemptResult {
   run: LeasedRun
   definition: JobDefinition | null
-  outcome: 'succeeded' | 'failed' | 'cancelled'
+  outcome: 'success' | 'failed' | 'cancelled'
   startedAt: number | null
   finishedAt: number
   retryable: boolean

@@ -163,7 +163,7 @@ function composeEffects(
       closeWithin,
       close: (result) => doubtful.close(result),
       closed(run) {
-        metrics.attempts.inc({ outcome: 'succeeded' })
+        metrics.attempts.inc({ outcome: 'success' })
         freed(run)
       },
     },

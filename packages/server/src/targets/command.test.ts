@@ -51,7 +51,7 @@ const notePid = (name: string) =>
 describe('a command', () => {
   it('succeeds with exit code 0; the end of both its outputs is kept', async () => {
     expect(await run({ argv: node('console.log("out"); console.error("err")') })).toEqual({
-      kind: 'succeeded',
+      kind: 'success',
       result: {
         exit_code: 0,
         signal: null,
@@ -83,7 +83,7 @@ describe('a command', () => {
   })
 
   it('succeeds with the exit codes of the job’s own choice only', async () => {
-    expect(await run({ shell: 'exit 2', success_exit_codes: [1, 2] })).toMatchObject({ kind: 'succeeded' })
+    expect(await run({ shell: 'exit 2', success_exit_codes: [1, 2] })).toMatchObject({ kind: 'success' })
     expect(await run({ shell: 'exit 0', success_exit_codes: [1, 2] })).toMatchObject({
       reason: 'command_exit',
     })
@@ -125,7 +125,7 @@ describe('a command', () => {
     const before = process.memoryUsage().rss
     const shell = 'head -c 134217728 /dev/zero | tr "\\0" a; echo; echo done'
     const outcome = await run({ shell }, { timeoutMs: 110_000 })
-    expect(outcome).toMatchObject({ kind: 'succeeded', result: { truncated: true } })
+    expect(outcome).toMatchObject({ kind: 'success', result: { truncated: true } })
     const { output } = (outcome as { result: { output: string } }).result
     expect(output).toMatch(/^a+\ndone\n$/)
     expect(output).toHaveLength(4_096)
@@ -175,12 +175,12 @@ describe('what a command is told', () => {
     expect(await run({ shell: 'cat' })).toMatchObject({ result: { output: '{"n":1}' } })
     const payload = 'é'.repeat(500_000)
     const counts = await run({ shell: 'wc -c | tr -d " "; echo "${CARILLON_PAYLOAD-none}"' }, { payload })
-    expect(counts).toMatchObject({ kind: 'succeeded', result: { output: '1000002\nnone\n' } })
+    expect(counts).toMatchObject({ kind: 'success', result: { output: '1000002\nnone\n' } })
   })
 
   it('need not be read', async () => {
     expect(await run({ shell: 'exec <&-; exit 0' }, { payload: 'x'.repeat(500_000) })).toMatchObject({
-      kind: 'succeeded',
+      kind: 'success',
     })
   })
 })

@@ -124,7 +124,7 @@ function exitOutcome(target: CommandTarget, exit: Exit, output: OutputTail): Out
     const why = `was ended by ${exit.signal ?? 'a signal'}, which Carillon did not send`
     return failed('command_signal', `${nameOf(target)} ${why}${lastLine(output)}`, true, result)
   }
-  if ((target.success_exit_codes ?? [0]).includes(exit.code)) return { kind: 'succeeded', result }
+  if ((target.success_exit_codes ?? [0]).includes(exit.code)) return { kind: 'success', result }
   const why = `ended with exit code ${exit.code}`
   return failed('command_exit', `${nameOf(target)} ${why}${lastLine(output)}`, true, result)
 }

@@ -91,7 +91,7 @@ test.each(spellings)('%s is refused while loopback is not allowed', async (host)
 test.each(spellings)('%s is reached when loopback is allowed', async (host) => {
   const port = await serveAt('127.0.0.1')
   const outcome = await deliverer({ allowLoopback: true })(`http://${host}:${port}/`)
-  expect(outcome).toEqual({ kind: 'succeeded', result: { status: 200, body: '127.0.0.1' } })
+  expect(outcome).toEqual({ kind: 'success', result: { status: 200, body: '127.0.0.1' } })
 })
 
 test('[::1] is refused, and reached when loopback is allowed', async ({ skip }) => {
@@ -99,7 +99,7 @@ test('[::1] is refused, and reached when loopback is allowed', async ({ skip }) 
   const url = `http://[::1]:${port ?? 9}/`
   expect(await deliverer({})(url)).toMatchObject({ reason: 'blocked_address', retryable: false })
   if (port === undefined) skip('this machine has no IPv6 loopback')
-  expect(await deliverer({ allowLoopback: true })(url)).toMatchObject({ kind: 'succeeded' })
+  expect(await deliverer({ allowLoopback: true })(url)).toMatchObject({ kind: 'success' })
 })
 
 test('a refusal names the host, its address and the setting', async () => {
@@ -128,14 +128,14 @@ test('of a name with refused and permitted addresses only a permitted one is dia
   const outcome = await deliverer({ allowedNetworks: ['127.0.0.2/32'], lookup })(
     `http://mixed.example:${port}/`,
   )
-  expect(outcome).toEqual({ kind: 'succeeded', result: { status: 200, body: '127.0.0.2' } })
+  expect(outcome).toEqual({ kind: 'success', result: { status: 200, body: '127.0.0.2' } })
 })
 
 test('a name that changes to a refused address is refused at the next dial', async () => {
   const port = await serveAt('127.0.0.1')
   const lookup = resolver(['127.0.0.1'], ['127.0.0.9'])
   const deliver = deliverer({ allowedNetworks: ['127.0.0.1'], lookup })
-  expect(await deliver(`http://rebinding.example:${port}/`)).toMatchObject({ kind: 'succeeded' })
+  expect(await deliver(`http://rebinding.example:${port}/`)).toMatchObject({ kind: 'success' })
   expect(await deliver(`http://rebinding.example:${port}/`)).toMatchObject({ reason: 'blocked_address' })
 })
 
@@ -182,7 +182,7 @@ test('proxy settings of the environment do not apply', async () => {
   }
   const port = await serveAt('127.0.0.1')
   const outcome = await deliverer({ allowLoopback: true })(`http://127.0.0.1:${port}/`)
-  expect(outcome).toMatchObject({ kind: 'succeeded' })
+  expect(outcome).toMatchObject({ kind: 'success' })
 })
 
 test.each([
@@ -260,10 +260,10 @@ test('a kept connection goes on to the address that was permitted; a new one ask
     lookup: resolver(['127.0.0.1'], ['127.0.0.9']),
   })
   const url = `http://rebinding.example:${port}/`
-  expect(await deliver(url)).toMatchObject({ kind: 'succeeded' })
+  expect(await deliver(url)).toMatchObject({ kind: 'success' })
   // The client offers a connection for reuse only after a turn of the event loop.
   await setImmediate()
-  expect(await deliver(url)).toMatchObject({ kind: 'succeeded' })
+  expect(await deliver(url)).toMatchObject({ kind: 'success' })
   expect(sockets.size).toBe(1)
   const closed = once([...sockets][0] as NodeJS.EventEmitter, 'close')
   server.closeAllConnections()

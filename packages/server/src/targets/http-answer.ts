@@ -51,7 +51,7 @@ export class Answer {
 
 /** What a complete answer, or the status of one that broke off, means for the run. `call` reads "POST http://…". */
 export function judge(answer: Answer, call: string, now: number): Outcome {
-  if (answer.ok) return { kind: 'succeeded', result: answer.result }
+  if (answer.ok) return { kind: 'success', result: answer.result }
   const retryable = retryableStatus(answer.status)
   const wait = retryable ? retryAfterMs(answer.header('retry-after'), now) : undefined
   return {

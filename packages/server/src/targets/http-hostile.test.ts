@@ -20,7 +20,7 @@ describe('an answer that means harm', () => {
       push()
     })
     expect(await deliverer()(url)).toEqual({
-      kind: 'succeeded',
+      kind: 'success',
       result: { status: 200, body: 'a'.repeat(4_096), truncated: true },
     })
     expect(sent).toBeLessThan(64 * mebibyte)
@@ -32,7 +32,7 @@ describe('an answer that means harm', () => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb)
     })
     const before = process.memoryUsage().rss
-    expect(await deliverer()(url)).toMatchObject({ kind: 'succeeded', result: { status: 200 } })
+    expect(await deliverer()(url)).toMatchObject({ kind: 'success', result: { status: 200 } })
     expect(process.memoryUsage().rss - before).toBeLessThan(48 * mebibyte)
   })
 
@@ -95,8 +95,8 @@ describe('an answer that means harm', () => {
       socket.write(requests === 1 ? answer + answer.replace('ok', 'no') : answer)
     })
     const deliver = deliverer()
-    expect(await deliver(url)).toMatchObject({ kind: 'succeeded', result: { body: 'ok' } })
-    expect(await deliver(url)).toMatchObject({ kind: 'succeeded', result: { body: 'ok' } })
+    expect(await deliver(url)).toMatchObject({ kind: 'success', result: { body: 'ok' } })
+    expect(await deliver(url)).toMatchObject({ kind: 'success', result: { body: 'ok' } })
   })
 
   it('with text that is no UTF-8, in body and headers, is stored as what can be', async () => {

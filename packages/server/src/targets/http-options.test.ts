@@ -7,7 +7,7 @@ describe('a body of the job’s own', () => {
   it('is sent in place of the envelope, as JSON', async () => {
     const { url, seen } = await recorder()
     const outcome = await deliverer()(url, { body: { text: 'run {{run_id}}', n: '{{payload.n}}' } })
-    expect(outcome).toMatchObject({ kind: 'succeeded' })
+    expect(outcome).toMatchObject({ kind: 'success' })
     expect(seen[0]?.headers['content-type']).toBe('application/json')
     expect(seen[0]?.body.toString()).toBe('{"text":"run run_1","n":1}')
   })
@@ -88,7 +88,7 @@ describe('success codes', () => {
     const { url } = await recorder([409, {}, 'exists'], [200, {}, 'fine'], [302, { location: '/x' }])
     const deliver = deliverer()
     expect(await deliver(url, { success_codes: ['2xx', 409] })).toEqual({
-      kind: 'succeeded',
+      kind: 'success',
       result: { status: 409, body: 'exists' },
     })
     expect(await deliver(url, { success_codes: [201] })).toEqual({
@@ -99,7 +99,7 @@ describe('success codes', () => {
       result: { status: 200, body: 'fine' },
     })
     expect(await deliver(url, { success_codes: ['3xx'], follow_redirects: 5 })).toMatchObject({
-      kind: 'succeeded',
+      kind: 'success',
       result: { status: 302 },
     })
   })

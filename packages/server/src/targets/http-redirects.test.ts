@@ -15,7 +15,7 @@ describe('a redirect', () => {
       [200, {}, 'ok'],
     )
     expect(await deliverer()(url, { follow_redirects: 2 })).toEqual({
-      kind: 'succeeded',
+      kind: 'success',
       result: { status: 200, body: 'ok' },
     })
     expect(seen.map((request) => request.url)).toEqual(['/hook', '/a', '/b?c=d'])
@@ -74,7 +74,7 @@ describe('a redirect', () => {
     const other = await recorder([307, { location: '/more' }], [200])
     const { url, seen } = await recorder([307, { location: '/same' }], [307, { location: other.url }])
     const headers = { Authorization: 'Bearer s', Cookie: 'a=b', 'X-Api-Key': 'k', Accept: 'text/x' }
-    expect(await deliverer()(url, { follow_redirects: 5, headers })).toMatchObject({ kind: 'succeeded' })
+    expect(await deliverer()(url, { follow_redirects: 5, headers })).toMatchObject({ kind: 'success' })
     expect(seen[1]?.headers).toMatchObject({ authorization: 'Bearer s', cookie: 'a=b', 'x-api-key': 'k' })
     expect(other.seen).toHaveLength(2)
     for (const { headers: sent } of other.seen) {
@@ -156,7 +156,7 @@ describe('a redirect', () => {
     const { url } = await serve((_, response) => {
       response.writeHead(307, { location: next.url }).write('…')
     })
-    expect(await deliverer()(url, { follow_redirects: 1 })).toMatchObject({ kind: 'succeeded' })
+    expect(await deliverer()(url, { follow_redirects: 1 })).toMatchObject({ kind: 'success' })
   })
 
   it.each([300, 304, 305, 306])('is not what %i is', async (status) => {

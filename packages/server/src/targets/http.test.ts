@@ -76,7 +76,7 @@ test('a POST carries the envelope, the Carillon headers and the job’s own', as
     'Content-Length': '3',
   }
   const outcome = await client().deliver(http(`${url}?a=b%20c`, { headers }), attempt, never)
-  expect(outcome).toEqual({ kind: 'succeeded', result: { status: 201, body: 'made' } })
+  expect(outcome).toEqual({ kind: 'success', result: { status: 201, body: 'made' } })
   expect(seen).toMatchObject({
     method: 'POST',
     headers: {
@@ -122,7 +122,7 @@ test('a GET has no body, and an idempotency key beyond ASCII is percent-encoded'
     { ...attempt, idempotencyKey: 'día\n1' },
     never,
   )
-  expect(outcome).toEqual({ kind: 'succeeded', result: { status: 200, body: '' } })
+  expect(outcome).toEqual({ kind: 'success', result: { status: 200, body: '' } })
   expect(seen?.method).toBe('GET')
   expect(body).toBe('')
   expect(seen?.headers['content-type']).toBeUndefined()
@@ -236,7 +236,7 @@ test('a huge body is cut off: its start is kept and the sender is stopped', asyn
   })
   await closed
   expect(outcome).toEqual({
-    kind: 'succeeded',
+    kind: 'success',
     result: { status: 200, body: 'a'.repeat(4_096), truncated: true },
   })
   expect(sent).toBeLessThan(64 * 1024 * 1024)
@@ -350,9 +350,9 @@ test('an attempt that waits for a connection keeps its deadline, and is not sent
   const waiting = await target.deliver(http(url), { ...attempt, runId: 'run_2', timeoutMs: 50 }, never)
   expect(waiting).toMatchObject({ kind: 'failed', reason: 'timeout' })
   release()
-  expect(await holding).toMatchObject({ kind: 'succeeded' })
+  expect(await holding).toMatchObject({ kind: 'success' })
   expect(await target.deliver(http(url), { ...attempt, runId: 'run_3' }, never)).toMatchObject({
-    kind: 'succeeded',
+    kind: 'success',
   })
   expect(seen).toEqual(['run_1', 'run_3'])
 })

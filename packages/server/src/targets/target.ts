@@ -28,7 +28,7 @@ export interface AttemptEffects {
 
 export type Outcome =
   /** `result` is JSON that the database can store, already capped. */
-  | { kind: 'succeeded'; result: unknown }
+  | { kind: 'success'; result: unknown }
   /** The handler's transaction has closed the run, whatever else the handler did. */
   | { kind: 'closed' }
   | {

@@ -40,7 +40,7 @@ test('a handler gets the payload and what is known of the attempt', async () => 
     logFor: () => ({ info: record, warn: record, error: record }),
   })
   expect(await target.deliver({ type: 'task', task: 'report' }, attempt, never)).toEqual({
-    kind: 'succeeded',
+    kind: 'success',
     result: { sent: 3 },
   })
   expect(seen?.input).toEqual({ n: 1 })
@@ -179,13 +179,13 @@ test('whatever is thrown becomes a failure with a text that can be stored', asyn
 
 test('a result is kept as JSON', async () => {
   const at = new Date('2026-01-05T09:00:00Z')
-  expect(await deliver(() => undefined)).toEqual({ kind: 'succeeded', result: null })
+  expect(await deliver(() => undefined)).toEqual({ kind: 'success', result: null })
   expect(await deliver(() => ({ at, gone: undefined }))).toEqual({
-    kind: 'succeeded',
+    kind: 'success',
     result: { at: '2026-01-05T09:00:00.000Z' },
   })
   expect(await deliver(() => ({ 'k\0': ['v\0', '\ud800'] }))).toEqual({
-    kind: 'succeeded',
+    kind: 'success',
     result: { 'k\uFFFD': ['v\uFFFD', '\uFFFD'] },
   })
 })
@@ -193,7 +193,7 @@ test('a result is kept as JSON', async () => {
 test('a result too large to keep becomes a note with its start', async () => {
   const outcome = await deliver(() => ({ rows: '"'.repeat(50_000) }))
   expect(outcome).toMatchObject({
-    kind: 'succeeded',
+    kind: 'success',
     result: {
       note: expect.stringContaining('100011 bytes') as string,
       excerpt: expect.stringMatching(/^\{"rows":"/) as string,
@@ -214,7 +214,7 @@ test('a result that JSON cannot hold is a success with a note', async () => {
   }
   for (const result of [circular, 10n, () => {}, Symbol('s'), hostile]) {
     expect(await deliver(() => result)).toMatchObject({
-      kind: 'succeeded',
+      kind: 'success',
       result: { note: expect.stringMatching(/not kept/) as string },
     })
   }

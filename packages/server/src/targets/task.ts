@@ -50,7 +50,7 @@ export function createTaskTarget(
       }
       switch (ending.kind) {
         case 'finished':
-          return { kind: 'succeeded', result: keepResult(ending.value) }
+          return { kind: 'success', result: keepResult(ending.value) }
         case 'timeout':
           return failed('timeout', `task ${task.id}: no result within ${seconds(attempt.timeoutMs)}`, true)
         case 'cancelled':

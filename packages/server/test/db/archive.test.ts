@@ -169,7 +169,7 @@ describe('a one-off that has ended', () => {
     const [row] = await house().query('SELECT state, definition FROM carillon.jobs WHERE job = $1', [job.key])
     expect(row).toEqual({ state: 'collected', definition: null })
     expect(await node.registry.find(1, job.job_id)).toBe(job.key)
-    expect(await node.runs(job)).toMatchObject([{ status: 'succeeded', job_id: job.job_id }])
+    expect(await node.runs(job)).toMatchObject([{ status: 'success', job_id: job.job_id }])
   })
 
   test('is kept while its run is in flight', async () => {

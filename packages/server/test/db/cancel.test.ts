@@ -148,7 +148,7 @@ describe('a run that a worker holds', () => {
   })
 
   test.each([
-    ['succeeded', succeeded, 'succeeded'],
+    ['success', succeeded, 'success'],
     ['failed for good', { ...failed, retryable: false }, 'failed'],
     ['failed, with attempts left', failed, 'failed'],
   ])(
@@ -213,7 +213,7 @@ describe('a run that a worker holds', () => {
     await node.worker.lookOnce()
     finish()
     await house().finished(node)
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', result: { ok: true } }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', result: { ok: true } }])
   })
 
   test('and is cancelled after its job was deleted is told to stop after all', async () => {
@@ -240,7 +240,7 @@ describe('cancelling', () => {
     const [runId = ''] = await endAll(house(), node, job)
     await expect(cancel(node, runId)).rejects.toMatchObject({
       code: 'run_ended',
-      message: expect.stringContaining('succeeded') as string,
+      message: expect.stringContaining('success') as string,
     })
     const [dead = ''] = await die(house(), node, job)
     await expect(cancel(node, dead)).rejects.toMatchObject({ code: 'run_ended' })

@@ -198,7 +198,7 @@ test.each(['before', 'after'])(
     const ledger = await ledgerOf(house(), job)
     expect(
       ledger.map(({ due, outcome, catch_up }) => [(due - registered) / minute, outcome, catch_up]),
-    ).toEqual([10, 20, 30, 40, 50, 60].map((at) => [at, 'succeeded', true]))
+    ).toEqual([10, 20, 30, 40, 50, 60].map((at) => [at, 'success', true]))
     const rule = { schedule: '@every 10m', timezone: 'UTC', anchor: registered }
     expect(faultsInChain(ledger, rule, registered)).toEqual([])
     expect(await replaysOf(house(), job)).toMatchObject([{ state: 'done', done: 6, total: 6 }])

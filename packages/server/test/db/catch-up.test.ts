@@ -297,8 +297,8 @@ describe('a job that ends', () => {
   })
 
   test.each([
-    ['RUN_ONCE', ['succeeded', true]],
-    ['RUN_ALL', ['succeeded', true]],
+    ['RUN_ONCE', ['success', true]],
+    ['RUN_ALL', ['success', true]],
     ['SKIP', ['skipped', false]],
   ] as const)('because it was a one-off that was missed is accounted for under %s', async (policy, row) => {
     const node = await house().node()

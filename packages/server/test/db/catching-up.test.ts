@@ -38,7 +38,7 @@ test('the oldest first, over all jobs, at the pace that is set; fresh ticks keep
   const rows = (await ledgerOf(house(), fresh)).filter(({ due }) => due > wokeAt)
   expect(rows.length).toBeGreaterThanOrEqual(6)
   for (const row of rows) {
-    expect(row).toMatchObject({ outcome: 'succeeded', catch_up: false })
+    expect(row).toMatchObject({ outcome: 'success', catch_up: false })
     expect((row.started_at ?? 0) - row.due).toBeLessThanOrEqual(1_000)
   }
 
@@ -96,8 +96,8 @@ describe('a run that outlasts the outage', () => {
       await workOff(house(), [node], registered + 72 * minute)
       const rows = await ledgerOf(house(), job)
       expect(rows.map(({ due, outcome, catch_up }) => [due, outcome, catch_up])).toEqual([
-        [registered + 10 * minute, 'succeeded', false],
-        ...missed.map((at) => [registered + at * minute, 'succeeded', true]),
+        [registered + 10 * minute, 'success', false],
+        ...missed.map((at) => [registered + at * minute, 'success', true]),
       ])
     },
   )
@@ -111,8 +111,8 @@ describe('a run that outlasts the outage', () => {
     const became = rows.map(({ due, outcome, catch_up }) => [(due - registered) / minute, outcome, catch_up])
     expect(became).toEqual([
       [10, 'cancelled', false],
-      ...missed.map((at) => [at, 'succeeded', true]),
-      [80, 'succeeded', false],
+      ...missed.map((at) => [at, 'success', true]),
+      [80, 'success', false],
     ])
   })
 

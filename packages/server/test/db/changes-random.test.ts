@@ -121,7 +121,7 @@ class Life {
     if (run === undefined) return
     const now = await this.at.now()
     const outcome =
-      run.availableAt > now ? 'cancelled' : this.random.pick<'succeeded' | 'failed'>(['succeeded', 'failed'])
+      run.availableAt > now ? 'cancelled' : this.random.pick<'success' | 'failed'>(['success', 'failed'])
     // Only a run that was asked to is cancelled before its time.
     const [row] = await this.at.query<{ cancel_requested: boolean }>(
       'SELECT cancel_requested FROM carillon.queue WHERE token = $1',

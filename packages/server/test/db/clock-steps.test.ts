@@ -93,16 +93,16 @@ describe('a database clock that steps forward', () => {
       policy: { missed_window: 'RUN_ONCE' },
       rows: [
         ['10-50', 'skipped', false, 5],
-        ['60', 'succeeded', true, 1],
+        ['60', 'success', true, 1],
       ],
     },
     'RUN_ALL runs each, up to its cap': {
       policy: { missed_window: 'RUN_ALL', max_missed: 3 },
       rows: [
         ['10-30', 'skipped', false, 3],
-        ['40', 'succeeded', true, 1],
-        ['50', 'succeeded', true, 1],
-        ['60', 'succeeded', true, 1],
+        ['40', 'success', true, 1],
+        ['50', 'success', true, 1],
+        ['60', 'success', true, 1],
       ],
     },
   }
@@ -168,7 +168,7 @@ describe('a node whose own clock is wrong', () => {
   test('by hours, in either direction, decides all as one whose clock is right', async () => {
     const right = await lifeUnder(0)
     expect(right.record.length).toBeGreaterThan(15)
-    expect(new Set(right.record.map(({ outcome }) => outcome))).toEqual(new Set(['succeeded', 'skipped']))
+    expect(new Set(right.record.map(({ outcome }) => outcome))).toEqual(new Set(['success', 'skipped']))
     expect(await lifeUnder(5 * hour)).toEqual(right)
     expect(await lifeUnder(-7 * hour)).toEqual(right)
   })

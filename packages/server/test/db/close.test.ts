@@ -31,7 +31,7 @@ test('a success deletes the queue row and writes one final ledger row', async ()
   expect(await ledgerOf(house(), job)).toMatchObject([
     {
       due: run.due,
-      outcome: 'succeeded',
+      outcome: 'success',
       final: true,
       attempt: 1,
       round: 0,
@@ -93,7 +93,7 @@ describe('a result with an old token', () => {
 
 describe('a close that is sent again', () => {
   test.each([
-    ['a success', { outcome: 'succeeded' as const }],
+    ['a success', { outcome: 'success' as const }],
     ['a failure that is retried', { outcome: 'failed' as const }],
     ['a failure that is final', { outcome: 'failed' as const, retryable: false }],
   ])('of %s answers already and adds no row', async (_name, given) => {
@@ -193,7 +193,7 @@ describe('a close that waits for somebody who changes the row', () => {
     const { job, answers } = await closeDuring(cancel)
     expect(answers).toEqual(['closed'])
     expect(await queueOf(house(), job)).toEqual([])
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
   })
 
   test('does not try again what was cancelled meanwhile', async () => {
@@ -334,11 +334,11 @@ describe('a batch', () => {
     expect(await close(node, ...sent)).toEqual(['closed', 'stale', 'retrying', 'already', 'closed', 'closed'])
     const rows = await Promise.all(jobs.map((job) => ledgerOf(house(), job)))
     expect(rows.map((ledger) => ledger.map(({ outcome, final }) => [outcome, final]))).toEqual([
-      [['succeeded', true]],
+      [['success', true]],
       [['stale', false]],
       [['failed', false]],
-      [['succeeded', true]],
-      [['succeeded', true]],
+      [['success', true]],
+      [['success', true]],
     ])
     expect(await countOf(house(), 'queue')).toBe(2)
   })
@@ -370,7 +370,7 @@ describe('a batch', () => {
     const outcomes = (await Promise.all(jobs.map((job) => ledgerOf(house(), job)))).flat()
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual([
       'dead',
-      ...Array<string>(5).fill('succeeded'),
+      ...Array<string>(5).fill('success'),
     ])
     expect(await countOf(house(), 'queue')).toBe(0)
     expect(outcomes.filter(({ error }) => error !== null)).toHaveLength(2)

@@ -75,7 +75,7 @@ describe('a run that a worker holds', () => {
     expect(node.worker.inFlight).toBe(1)
     finish()
     await house().finished(node)
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
   })
 })
 
@@ -216,7 +216,7 @@ test('a deleted job is not found any more, and its runs still answer', async () 
   await expect(node.registry.delete(1, job.job_id)).rejects.toMatchObject({ code: 'job_not_found' })
   expect((await node.registry.list(1, { limit: 10, cursor: null })).data).toEqual([])
   expect(await node.registry.find(1, job.job_id)).toBe(job.key)
-  expect(await node.runs(job)).toMatchObject([{ status: 'succeeded', job_id: job.job_id }])
+  expect(await node.runs(job)).toMatchObject([{ status: 'success', job_id: job.job_id }])
 })
 
 test('a job that has ended can be deleted while its last run is under way', async () => {

@@ -40,7 +40,7 @@ const outages: Record<string, Expected> = {
     outage: 60.1,
     rows: [
       ['10-50', 'skipped', false, 5],
-      ['60', 'succeeded', false, 1],
+      ['60', 'success', false, 1],
     ],
   },
   'RUN_ONCE runs the latest and passes over the rest': {
@@ -48,7 +48,7 @@ const outages: Record<string, Expected> = {
     outage: 65,
     rows: [
       ['10-50', 'skipped', false, 5],
-      ['60', 'succeeded', true, 1],
+      ['60', 'success', true, 1],
     ],
   },
   'RUN_ONCE passes over all when the latest is beyond the grace': {
@@ -59,15 +59,15 @@ const outages: Record<string, Expected> = {
   'RUN_ALL runs each, oldest first': {
     policy: { missed_window: 'RUN_ALL' },
     outage: 65,
-    rows: [10, 20, 30, 40, 50, 60].map((at) => [String(at), 'succeeded', true, 1]),
+    rows: [10, 20, 30, 40, 50, 60].map((at) => [String(at), 'success', true, 1]),
   },
   'RUN_ALL runs the latest of them up to its cap': {
     policy: { missed_window: 'RUN_ALL', max_missed: 2 },
     outage: 65,
     rows: [
       ['10-40', 'skipped', false, 4],
-      ['50', 'succeeded', true, 1],
-      ['60', 'succeeded', true, 1],
+      ['50', 'success', true, 1],
+      ['60', 'success', true, 1],
     ],
   },
   'RUN_ALL passes over what is beyond the grace': {
@@ -75,10 +75,10 @@ const outages: Record<string, Expected> = {
     outage: 65,
     rows: [
       ['10-20', 'skipped', false, 2],
-      ['30', 'succeeded', true, 1],
-      ['40', 'succeeded', true, 1],
-      ['50', 'succeeded', true, 1],
-      ['60', 'succeeded', true, 1],
+      ['30', 'success', true, 1],
+      ['40', 'success', true, 1],
+      ['50', 'success', true, 1],
+      ['60', 'success', true, 1],
     ],
   },
   'one missed tick is a row without a range': {
@@ -182,7 +182,7 @@ test('the chain of next_due leads over every tick, through cron, overlap and out
   const ledger = await ledgerOf(house(), job)
   expect(ledger.length).toBeGreaterThan(8)
   expect(new Set(ledger.map(({ reason, outcome }) => reason ?? outcome))).toEqual(
-    new Set(['succeeded', 'missed', 'overlap']),
+    new Set(['success', 'missed', 'overlap']),
   )
   expect(faultsInChain(ledger, rule, registered)).toEqual([])
 })

@@ -111,7 +111,7 @@ test('where Carillon itself was late, ticks wait for their turn and none is lost
     await pass(node, 100)
   }
   expect((await ledgerOf(house(), job)).map(({ due, outcome, final }) => [due, outcome, final])).toEqual(
-    [0, 1, 2, 3, 4].map((at) => [first + at * 2_000, 'succeeded', true]),
+    [0, 1, 2, 3, 4].map((at) => [first + at * 2_000, 'success', true]),
   )
   expect(await timerOf(house(), job)).toMatchObject({
     due: first + 12_000,

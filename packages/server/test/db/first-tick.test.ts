@@ -37,7 +37,7 @@ test('a tick is staged ahead, started at its instant and closed in the ledger', 
   expect(node.delivered).toHaveLength(1)
   const [run] = await node.runs(job)
   expect(run).toMatchObject({
-    status: 'succeeded',
+    status: 'success',
     attempt: 1,
     scheduled_at: job.next_run_at,
     catch_up: false,

@@ -95,7 +95,7 @@ test('a run is one entry over all its attempts, and a stale result is none', asy
   expect(await closeAll(house(), node.closer, [stale])).toEqual(['stale'])
   expect(await ledgerOf(house(), job)).toHaveLength(3)
   expect(await node.runs(job)).toMatchObject([
-    { status: 'succeeded', attempt: 2, max_attempts: 9, result: { ok: true }, fencing_token: second.token },
+    { status: 'success', attempt: 2, max_attempts: 9, result: { ok: true }, fencing_token: second.token },
   ])
 })
 
@@ -148,7 +148,7 @@ test('of a tick that was driven again the latest round is shown', async () => {
   const [again] = await lease(node)
   if (again === undefined) throw new Error('no run')
   await closeAll(house(), node.closer, [await resultOf(house(), node, again)])
-  expect(await node.runs(job)).toMatchObject([{ status: 'succeeded' }])
+  expect(await node.runs(job)).toMatchObject([{ status: 'success' }])
 })
 
 describe('the pages of a history', () => {
@@ -162,7 +162,7 @@ describe('the pages of a history', () => {
     const dues = runs.map(({ scheduled_at }) => Date.parse(scheduled_at))
     expect(dues).toHaveLength(12)
     expect(dues).toEqual([...new Set(dues)].sort((a, b) => b - a))
-    expect(runs.filter(({ status }) => status === 'succeeded')).toHaveLength(7)
+    expect(runs.filter(({ status }) => status === 'success')).toHaveLength(7)
     expect(runs.filter(({ status }) => status === 'pending')).toHaveLength(5)
   })
 
@@ -216,7 +216,7 @@ describe('a history that is narrowed', () => {
     await putRuns(house(), job)
     await endAll(house(), node, job)
     await hands(node).deadLetters.redrive(1, again, {})
-    const ids = async (status: 'dead' | 'pending' | 'succeeded', cursor: string | null = null) => {
+    const ids = async (status: 'dead' | 'pending' | 'success', cursor: string | null = null) => {
       const page = await node.history.ofJob(job.key, job.job_id, { limit: 1, cursor, status })
       return [...page.runs.map((run) => run.run_id), page.next_cursor] as const
     }
@@ -224,7 +224,7 @@ describe('a history that is narrowed', () => {
     expect(latest).not.toBe(again)
     expect(await ids('dead', next ?? null)).toEqual([dead, null])
     expect(await ids('pending')).toEqual([again, null])
-    expect(await ids('succeeded')).toEqual([expect.stringMatching(/^run_/), null])
+    expect(await ids('success')).toEqual([expect.stringMatching(/^run_/), null])
   })
 
   test('to a stretch of time has the ticks from its beginning to before its end, live ones too', async () => {

@@ -93,7 +93,7 @@ class Incident {
     for (const run of this.held.splice(0)) {
       results.push(
         await resultOf(this.at, this.node, run, {
-          outcome: this.random.pick(['succeeded', 'failed', 'failed', 'failed']),
+          outcome: this.random.pick(['success', 'failed', 'failed', 'failed']),
           retryAfterMs: 100,
         }),
       )

@@ -45,7 +45,7 @@ describe('ctx.once', () => {
     expect((await ledgerOf(house(), job)).map(({ outcome }) => outcome)).toEqual([
       'failed',
       'failed',
-      'succeeded',
+      'success',
     ])
     expect(await remembered()).toMatchObject([{ effect: 'mail', token: node.delivered[0]?.token }])
   })
@@ -93,7 +93,7 @@ describe('ctx.once', () => {
     const job = await node.register()
     await putRuns(house(), job)
     await runAll()
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', result: 'yes' }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', result: 'yes' }])
   })
 
   test.each([
@@ -176,7 +176,7 @@ describe('a stale attempt', () => {
     expect(await remembered()).toEqual([])
     await runAll()
     expect(await remembered()).toMatchObject([{ effect: 'it', token: node.delivered[1]?.token }])
-    expect((await ledgerOf(house(), job)).map(({ outcome }) => outcome)).toEqual(['stale', 'succeeded'])
+    expect((await ledgerOf(house(), job)).map(({ outcome }) => outcome)).toEqual(['stale', 'success'])
     return done
   }
 
@@ -236,7 +236,7 @@ test.each(['never-arrives', { answered: () => undefined }] as const)(
     await runAll()
     expect(cut).toBe(true)
     expect(done).toHaveLength(1)
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', attempt: 1, result: 'sent' }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', attempt: 1, result: 'sent' }])
     await proxy.close()
   },
 )

@@ -55,7 +55,7 @@ async function wrongAfter(job: OutageJob, lookedAt: number, endedAt: number): Pr
   const ran = new Map(rows.map((row) => [row.due, row]))
   return ticks.flatMap((tick) => {
     const row = ran.get(tick)
-    return row?.outcome === 'succeeded' && !row.catch_up
+    return row?.outcome === 'success' && !row.catch_up
       ? []
       : [{ job: job.input, tick, became: row?.outcome ?? null, reason: row?.reason }]
   })
@@ -127,7 +127,7 @@ describe('an hour without anybody: every kind of job, every missed-run policy, e
     await sleeper.firing.runOnce()
     const rows = (await ledgerOf(house(), job)).filter(({ due }) => due <= from + 40_000)
     expect(rows.map(({ due, outcome }) => [due, outcome])).toEqual(
-      [5, 10, 15, 20, 25, 30, 35, 40].map((at) => [from + at * 1000, 'succeeded']),
+      [5, 10, 15, 20, 25, 30, 35, 40].map((at) => [from + at * 1000, 'success']),
     )
   })
 

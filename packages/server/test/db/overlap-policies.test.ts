@@ -124,7 +124,7 @@ describe('QUEUE', () => {
       [2, 0, 'ready'],
       [3, -1, 'ready'],
     ])
-    expect(await job.ends()).toEqual([[1, 'succeeded', null]])
+    expect(await job.ends()).toEqual([[1, 'success', null]])
   })
 
   test('a run that waits for its retry does not hold up the next tick', async () => {

@@ -172,7 +172,7 @@ describe('a worker whose run is replaced', () => {
     await job.node.worker.lookOnce()
     open[0]?.finish(succeeded)
     await house().finished(job.node)
-    expect(await job.ends()).toEqual([[1, 'succeeded', null]])
+    expect(await job.ends()).toEqual([[1, 'success', null]])
   })
 
   test('starts no other attempt of one that failed on its way out', async () => {

@@ -74,7 +74,7 @@ describe('overload', () => {
       await house().finished(node)
     }
     expect(node.events).toEqual([])
-    expect((await ledgerOf(house(), job)).every(({ outcome }) => outcome === 'succeeded')).toBe(true)
+    expect((await ledgerOf(house(), job)).every(({ outcome }) => outcome === 'success')).toBe(true)
   })
 
   test('is not one job that trails by its own ticks, each fired after the other', async () => {
@@ -235,6 +235,6 @@ describe('the brake', () => {
     expect(Math.abs((await spread()) - 10 * usual)).toBeLessThanOrEqual(10)
     await fireNext()
     expect(await spread()).toBe(usual)
-    expect((await ledgerOf(house(), job)).map(({ outcome }) => outcome)).toEqual(['succeeded', 'succeeded'])
+    expect((await ledgerOf(house(), job)).map(({ outcome }) => outcome)).toEqual(['success', 'success'])
   })
 })

@@ -89,7 +89,7 @@ describe('a pause', () => {
     expect(await queueOf(house(), job)).toMatchObject([{ cancel_requested: false }])
     finish()
     await house().finished(node)
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
   })
 
   test.each([

@@ -48,9 +48,9 @@ describe('a re-driven run', () => {
     ).toEqual([
       [0, 'dead', true],
       [1, 'dead', true],
-      [2, 'succeeded', true],
+      [2, 'success', true],
     ])
-    expect(await hands(node).runs.get(1, runId)).toMatchObject({ status: 'succeeded', round: 3 })
+    expect(await hands(node).runs.get(1, runId)).toMatchObject({ status: 'success', round: 3 })
   })
 
   test('counts max_elapsed_seconds from the re-drive, not from its tick', async () => {
@@ -275,7 +275,7 @@ test('retry of a run that is no dead letter says what it is instead', async () =
   const [done = ''] = await endAll(house(), node, job)
   await expect(hands(node).runs.retry(1, done, {})).rejects.toMatchObject({
     code: 'run_not_dead',
-    message: expect.stringContaining('succeeded') as string,
+    message: expect.stringContaining('success') as string,
   })
   const [dead = ''] = await die(house(), node, job)
   expect(await hands(node).runs.retry(1, dead, {})).toMatchObject({ run_id: dead, round: 2 })
@@ -312,10 +312,10 @@ test('why and verify say the truth of a tick that died, was re-driven and succee
 
   await job.close(await job.leaseOne())
   const answer = await why()
-  expect(answer).toMatchObject({ verdict: 'ran', summary: expect.stringContaining('succeeded') as string })
+  expect(answer).toMatchObject({ verdict: 'ran', summary: expect.stringContaining('success') as string })
   expect(answer.attempts.map(({ round, outcome }) => [round, outcome])).toEqual([
     [1, 'dead'],
-    [2, 'succeeded'],
+    [2, 'success'],
   ])
   expect(await verify()).toMatchObject({ ...clean, ran: 1, failed: 0 })
 })

@@ -18,7 +18,7 @@ async function leased(input: Partial<JobInput> = {}, attempt = 1) {
   const { worker_id, data } = await api.lease()
   const [run] = data as [Lease]
   const close = (report: Partial<AttemptReport>) =>
-    api.close({ worker_id, results: [{ ...refOf(run), outcome: 'succeeded', ...report }] })
+    api.close({ worker_id, results: [{ ...refOf(run), outcome: 'success', ...report }] })
   return { node, api, job, worker_id, run, ref: refOf(run), close }
 }
 
@@ -29,7 +29,7 @@ describe('a result', () => {
     expect(await close({ result: { rows: 7 } })).toMatchObject({ alive: true, data: [{ status: 'closed' }] })
     const [row] = await ledgerOf(house(), job)
     expect(row).toMatchObject({
-      outcome: 'succeeded',
+      outcome: 'success',
       final: true,
       result: { rows: 7 },
       error: null,
@@ -107,8 +107,8 @@ describe('a result', () => {
     const [foreign] = (await api.lease({}, tenant.key)).data as [Lease]
     for (const run_id of [foreign.run_id, `run_${'0'.repeat(30)}`, 'nonsense']) {
       const results = [
-        { ...ref, outcome: 'succeeded' as const },
-        { run_id, fencing_token: foreign.fencing_token, outcome: 'succeeded' as const },
+        { ...ref, outcome: 'success' as const },
+        { run_id, fencing_token: foreign.fencing_token, outcome: 'success' as const },
       ]
       await expect(api.close({ worker_id, results })).rejects.toMatchObject({
         code: 'run_not_found',
@@ -117,7 +117,7 @@ describe('a result', () => {
     }
     expect(await ledgerOf(house(), job)).toEqual([])
     await expect(
-      api.close({ worker_id, results: [{ ...ref, outcome: 'succeeded', started_at: 'yesterday' }] }),
+      api.close({ worker_id, results: [{ ...ref, outcome: 'success', started_at: 'yesterday' }] }),
     ).rejects.toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/results/0/started_at' }] })
   })
 
@@ -126,10 +126,10 @@ describe('a result', () => {
     const other = await api.lease()
     const theirs = await api.close({
       worker_id: other.worker_id,
-      results: [{ ...ref, outcome: 'succeeded', result: 'not mine' }],
+      results: [{ ...ref, outcome: 'success', result: 'not mine' }],
     })
     expect(theirs.data).toMatchObject([{ status: 'stale' }])
-    const wrong = { ...ref, fencing_token: ref.fencing_token + 1_000, outcome: 'succeeded' as const }
+    const wrong = { ...ref, fencing_token: ref.fencing_token + 1_000, outcome: 'success' as const }
     expect((await api.close({ worker_id, results: [wrong] })).data).toMatchObject([{ status: 'stale' }])
     expect(await queueOf(house(), job)).toMatchObject([{ holder: incarnationOf(worker_id) }])
     expect((await ledgerOf(house(), job)).map(({ outcome }) => outcome)).toEqual(['stale', 'stale'])
@@ -143,7 +143,7 @@ describe('a result', () => {
     const { worker_id, data } = await api.lease({ max: 100 })
     const results = data.map((run, at) => ({
       ...refOf(run),
-      outcome: (['succeeded', 'failed', 'released'] as const)[at % 3] ?? 'failed',
+      outcome: (['success', 'failed', 'released'] as const)[at % 3] ?? 'failed',
     }))
     const answer = await api.close({ worker_id, results })
     expect(answer.data.map(({ status }) => status)).toEqual(
@@ -165,7 +165,7 @@ describe('a release', () => {
 
   test('of what is no longer held is stale', async () => {
     const { close } = await leased()
-    await close({ outcome: 'succeeded' })
+    await close({ outcome: 'success' })
     expect((await close({ outcome: 'released' })).data).toMatchObject([{ status: 'stale' }])
   })
 })

@@ -39,7 +39,7 @@ describe('a silent worker', () => {
     const { node, api, job, worker_id, run } = await leased()
     await api.silence(32_000)
     await node.rescue.runOnce()
-    const results = [{ ...refOf(run), outcome: 'succeeded' as const, result: 'too late' }]
+    const results = [{ ...refOf(run), outcome: 'success' as const, result: 'too late' }]
     expect(await api.close({ worker_id, results })).toMatchObject({
       alive: false,
       data: [{ status: 'stale' }],
@@ -126,7 +126,7 @@ describe('an attempt that goes over the time of its job', () => {
     ])
     const beat = await api.heartbeat({ worker_id, runs: [refOf(run)] })
     expect(beat).toMatchObject({ held: [], stop: [], lost: [refOf(run)] })
-    const late = await api.close({ worker_id, results: [{ ...refOf(run), outcome: 'succeeded' }] })
+    const late = await api.close({ worker_id, results: [{ ...refOf(run), outcome: 'success' }] })
     expect(late).toMatchObject({ alive: true, data: [{ status: 'stale' }] })
     expect((await ledgerOf(house(), job)).map(({ outcome }) => outcome)).toEqual(['failed', 'stale'])
   })
@@ -201,10 +201,8 @@ describe('a run that is replaced', () => {
     const { api, job, worker_id, run } = await leased()
     await house().query('UPDATE carillon.queue SET cancel_requested = true, stop_requested = true')
     expect((await api.heartbeat({ worker_id })).stop).toEqual([{ ...refOf(run), reason: 'cancel_requested' }])
-    await api.close({ worker_id, results: [{ ...refOf(run), outcome: 'succeeded', result: 'done' }] })
-    expect(await ledgerOf(house(), job)).toMatchObject([
-      { outcome: 'succeeded', final: true, result: 'done' },
-    ])
+    await api.close({ worker_id, results: [{ ...refOf(run), outcome: 'success', result: 'done' }] })
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true, result: 'done' }])
   })
 
   test('and ends by failing is cancelled, not tried again and no dead letter', async () => {

@@ -134,7 +134,7 @@ describe('a lease call', () => {
     const { worker_id, data } = await api.lease({ max: 10 }, tenant.key)
     expect(data).toHaveLength(2)
     expect((await api.lease({ worker_id, max: 10 }, tenant.key)).data).toEqual([])
-    const results = data.map((run) => ({ ...refOf(run), outcome: 'succeeded' as const }))
+    const results = data.map((run) => ({ ...refOf(run), outcome: 'success' as const }))
     await api.close({ worker_id, results }, tenant.key)
     expect(await tenant.slots()).toEqual({ taken: 0, held: 0 })
     expect((await api.lease({ worker_id, max: 10 }, tenant.key)).data).toHaveLength(2)
@@ -158,7 +158,7 @@ describe('a lease call', () => {
     await api.look()
     expect((await queueOf(house(), job)).filter(({ holder }) => holder !== null)).toHaveLength(1)
     const [run] = first.data as [Lease]
-    await api.close({ worker_id: first.worker_id, results: [{ ...refOf(run), outcome: 'succeeded' }] })
+    await api.close({ worker_id: first.worker_id, results: [{ ...refOf(run), outcome: 'success' }] })
     expect((await api.answered(next)).data).toHaveLength(1)
   })
 })

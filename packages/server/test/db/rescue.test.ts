@@ -178,7 +178,7 @@ describe('the late result of a dead worker', () => {
     await end(worker)
     expect(await closeAll(house(), worker.closer, [late])).toEqual(['closed'])
     await rescuer.rescue.runOnce()
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
   })
 })
 
@@ -214,7 +214,7 @@ test('a close in progress wins over the rescue, and the process is looked at aga
   expect(await closed).toEqual(['closed'])
   await rescuer.rescue.runOnce()
   expect(await rescuedAt(worker)).toBe(await house().now())
-  expect(await ledgerOf(house(), jobs[0])).toMatchObject([{ outcome: 'succeeded', final: true }])
+  expect(await ledgerOf(house(), jobs[0])).toMatchObject([{ outcome: 'success', final: true }])
   expect(await ledgerOf(house(), jobs[1])).toMatchObject([{ reason: 'worker_lost', final: false }])
 })
 

@@ -256,7 +256,7 @@ describe('what was staged', () => {
     await house().query(
       `INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
                                     epoch, partition)
-       SELECT $2, tenant, job, $3, 0, 0, 'succeeded', true, 0, 1, 1, 1, partition FROM carillon.jobs WHERE job = $1`,
+       SELECT $2, tenant, job, $3, 0, 0, 'success', true, 0, 1, 1, 1, partition FROM carillon.jobs WHERE job = $1`,
       [job.key, now, tick],
     )
   }

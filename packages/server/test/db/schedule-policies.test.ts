@@ -32,9 +32,9 @@ test('a wall time that the clocks jump over leaves a row with the reason, and th
   await runDue(node)
   const rows = (await ledgerOf(house(), job)).sort((a, b) => a.due - b.due)
   expect(rows.map(({ due, outcome, reason }) => [new Date(due).toISOString(), outcome, reason])).toEqual([
-    ['2027-03-27T01:30:00.000Z', 'succeeded', null],
+    ['2027-03-27T01:30:00.000Z', 'success', null],
     ['2027-03-28T01:00:00.000Z', 'skipped', 'dst_gap'],
-    ['2027-03-29T00:30:00.000Z', 'succeeded', null],
+    ['2027-03-29T00:30:00.000Z', 'success', null],
   ])
 })
 
@@ -52,7 +52,7 @@ test('a job ends with the last of its runs, and a tick that overlapped is none',
     }
   }
   const outcomes = (await ledgerOf(house(), job)).sort((a, b) => a.due - b.due).map(({ outcome }) => outcome)
-  expect(outcomes).toEqual(['succeeded', 'skipped', 'succeeded'])
+  expect(outcomes).toEqual(['success', 'skipped', 'success'])
   expect(await node.registry.get(1, job.job_id)).toMatchObject({ state: 'ended', next_run_at: null })
 })
 
@@ -132,5 +132,5 @@ test('a wall time that is jumped over onto another tick of the job is that tick'
   })
   await reach(node, '2028-03-26T01:00:00Z')
   await runDue(node)
-  expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+  expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
 })

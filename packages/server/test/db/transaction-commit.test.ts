@@ -29,7 +29,7 @@ test('a close that meets others crosswise is done again, without the handler', a
     await started.runAll()
     expect(calls).toBe(1)
     expect(await made()).toEqual([{ attempt: 1 }])
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
   } finally {
     await house().query('DROP TRIGGER give_way ON carillon.ledger')
   }
@@ -71,7 +71,7 @@ describe('a commit whose answer is lost', () => {
     expect(answers).toEqual(['done'])
     expect(await made()).toEqual([{ attempt: 1 }])
     expect(await queueOf(house(), job)).toEqual([])
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
     await proxy.close()
   })
 
@@ -98,7 +98,7 @@ describe('a commit whose answer is lost', () => {
     const { job, answers } = await runThrough(proxy)
     expect(answers).toEqual(['done'])
     expect(await made()).toEqual([{ attempt: 1 }])
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
     await proxy.close()
   })
 

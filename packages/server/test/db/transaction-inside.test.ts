@@ -32,7 +32,7 @@ describe('while a handler is inside its transaction', () => {
       await house().finished(node)
       expect(await made()).toHaveLength(1)
       const ended = (await ledgerOf(house(), job)).filter(({ attempt }) => attempt > 0)
-      expect(ended).toMatchObject([{ outcome: 'succeeded', final: true }])
+      expect(ended).toMatchObject([{ outcome: 'success', final: true }])
       expect(await queueOf(house(), job)).toEqual([])
     },
   )
@@ -164,7 +164,7 @@ describe('the sql of a transaction', () => {
     await putRuns(house(), job)
     await runAll()
     expect(await made()).toHaveLength(1)
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded' }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success' }])
   })
 
   test('passes values as parameters, and rows as the driver gives them', async () => {

@@ -29,7 +29,7 @@ describe('ctx.transaction', () => {
     expect(await queueOf(house(), job)).toEqual([])
     expect(await ledgerOf(house(), job)).toMatchObject([
       {
-        outcome: 'succeeded',
+        outcome: 'success',
         final: true,
         attempt: 1,
         result: { booked: 3 },
@@ -107,7 +107,7 @@ describe('ctx.transaction', () => {
     await putRuns(house(), job)
     await runAll()
     expect(await made()).toHaveLength(1)
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
   })
 
   test('that the handler does not wait for has the time of the run and no more', async () => {
@@ -133,7 +133,7 @@ describe('after ctx.transaction has returned', () => {
     await putRuns(house(), job)
     await runAll()
     expect(await made()).toHaveLength(1)
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
     expect(logged).toEqual([expect.stringContaining('threw after its transaction')])
   })
 
@@ -145,7 +145,7 @@ describe('after ctx.transaction has returned', () => {
     const job = await node.register({ timeout_seconds: 1 })
     await putRuns(house(), job)
     await runAll()
-    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'success', final: true }])
   })
 
   test('a second one is refused, and so is sql', async () => {
@@ -208,7 +208,7 @@ describe('a lost lease', () => {
     expect(await made()).toEqual([{ attempt: 2 }])
     expect(await ledgerOf(house(), job)).toMatchObject([
       { outcome: 'stale', attempt: 1 },
-      { outcome: 'succeeded', attempt: 2, final: true },
+      { outcome: 'success', attempt: 2, final: true },
     ])
   })
 
@@ -231,7 +231,7 @@ describe('a lost lease', () => {
     await house().finished(node)
     expect(await made()).toEqual([{ attempt: 2 }])
     const rows = await ledgerOf(house(), job)
-    expect(rows.filter(({ final }) => final)).toMatchObject([{ outcome: 'succeeded', attempt: 2 }])
+    expect(rows.filter(({ final }) => final)).toMatchObject([{ outcome: 'success', attempt: 2 }])
     expect(rows.filter(({ outcome }) => outcome === 'stale')).toMatchObject([{ attempt: 1 }])
   })
 })

@@ -255,7 +255,7 @@ describe('much at once', () => {
     await hand().database.query(
       `INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
                                     epoch, available_at, started_at, partition)
-       SELECT due + 50, 1, job, due, 0, 0, 'succeeded', true, 0, 1, 1, 1, due, due, partition
+       SELECT due + 50, 1, job, due, 0, 0, 'success', true, 0, 1, 1, 1, due, due, partition
        FROM carillon.jobs, generate_series($1::bigint + 60000, $1 + 60000 * $2, 60000) due`,
       [testEpoch, ticks],
     )
@@ -330,7 +330,7 @@ describe('much at once', () => {
           `WITH gone AS (DELETE FROM carillon.queue WHERE job = $1 AND due = $2 RETURNING *)
            INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt,
                                         version, epoch, available_at, started_at, partition)
-           SELECT due, 1, job, due, 0, 0, 'succeeded', true, 0, 1, 1, 1, due, due, partition FROM gone`,
+           SELECT due, 1, job, due, 0, 0, 'success', true, 0, 1, 1, 1, due, due, partition FROM gone`,
           [job.key, minute(tick)],
         )
       }

@@ -48,7 +48,7 @@ describe('a tick that ran', () => {
     })
     expect(answer.attempts).toMatchObject([
       { attempt: 1, outcome: 'failed', final: false, reason: 'task_error', error: 'boom', worker: null },
-      { attempt: 2, outcome: 'succeeded', final: true, started_at: iso(3), worker: containing('node_') },
+      { attempt: 2, outcome: 'success', final: true, started_at: iso(3), worker: containing('node_') },
     ])
   })
 

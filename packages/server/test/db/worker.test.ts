@@ -130,7 +130,7 @@ describe('a worker that stops', () => {
     open[0]?.finish()
     await house().finished(node)
     expect(await ledgerOf(house(), ahead)).toEqual([])
-    expect(await ledgerOf(house(), running)).toMatchObject([{ outcome: 'succeeded', final: true }])
+    expect(await ledgerOf(house(), running)).toMatchObject([{ outcome: 'success', final: true }])
   })
 
   test('hands back also what waits for a look that fails', async () => {
@@ -175,7 +175,7 @@ describe('a worker that stops', () => {
     expect(stubborn?.signal.aborted).toBe(false)
     byJob.get(quick.key)?.finish()
     expect(await house().during(drained)).toEqual({ aborted: 1 })
-    expect(await ledgerOf(house(), quick)).toMatchObject([{ outcome: 'succeeded' }])
+    expect(await ledgerOf(house(), quick)).toMatchObject([{ outcome: 'success' }])
     expect(await queueOf(house(), endless)).toMatchObject([{ holder: null, attempt: 1 }])
     expect(await ledgerOf(house(), endless)).toEqual([])
   })
@@ -231,7 +231,7 @@ describe('an answer that is lost', () => {
     await house().finished(node)
     expect(node.delivered).toHaveLength(5)
     expect((await ledgerOf(house(), job)).map(({ attempt, outcome }) => [attempt, outcome])).toEqual(
-      Array(5).fill([1, 'succeeded']),
+      Array(5).fill([1, 'success']),
     )
   })
 
@@ -278,7 +278,7 @@ describe('an answer that is lost', () => {
     await node.worker.leaseOnce()
     await house().finished(node)
     expect((await ledgerOf(house(), job)).map(({ attempt, outcome }) => [attempt, outcome])).toEqual(
-      Array(2).fill([1, 'succeeded']),
+      Array(2).fill([1, 'success']),
     )
   })
 })

@@ -29,7 +29,7 @@ describe('commands', () => {
       cwd,
       success_exit_codes: [3],
     })
-    expect(listing).toMatchObject({ status: 'succeeded', result: { exit_code: 3, signal: null } })
+    expect(listing).toMatchObject({ status: 'success', result: { exit_code: 3, signal: null } })
     const lines = outputOf(listing).split('\n')
     expect(lines[0]).toBe(realpathSync(cwd))
     expect(lines).toEqual(
@@ -48,7 +48,7 @@ describe('commands', () => {
       shell: 'printf "b\\na\\n" | sort > sorted; cat sorted; >&2 echo done',
       cwd,
     })
-    expect(line).toMatchObject({ status: 'succeeded', result: { exit_code: 0 } })
+    expect(line).toMatchObject({ status: 'success', result: { exit_code: 0 } })
     expect(outputOf(line).split('\n')).toEqual(expect.arrayContaining(['a', 'b', 'done']))
     expect(readFileSync(join(cwd, 'sorted'), 'utf8')).toBe('a\nb\n')
 
@@ -84,7 +84,7 @@ describe('commands', () => {
     await until('the log says it, too', () => carillon.stderr.includes('no live worker runs commands'))
     expect(existsSync(file)).toBe(false)
     await up('unserved', ['--role', 'worker', '--allow-commands'])
-    expect(await ended(carillon, job)).toMatchObject({ status: 'succeeded', attempt: 1 })
+    expect(await ended(carillon, job)).toMatchObject({ status: 'success', attempt: 1 })
     expect(readFileSync(file, 'utf8')).toBe('yes\n')
     expect((await jobs.get(yearly.job_id)).warnings).toEqual([])
   })

@@ -27,7 +27,7 @@ test('the example of docs/concepts/exactly-once.md does what the page says', asy
     })
     const run = await until('it has run', async () => {
       const [last] = await carillon.client.jobs.runs(job.job_id)
-      return last?.status === 'succeeded' && last
+      return last?.status === 'success' && last
     })
     expect(run.result).toEqual({ accounts: 2 })
     const { rows } = await database.query('SELECT balance FROM accounts ORDER BY id')

@@ -101,7 +101,7 @@ async function ended(jobs: string[]): Promise<Run[]> {
 /** One effect to a run, one final row to a run, and the two name the same attempt. */
 async function expectOnce(jobs: string[]): Promise<void> {
   const runs = await ended(jobs)
-  expect(runs.map(({ status }) => status)).toEqual(jobs.map(() => 'succeeded'))
+  expect(runs.map(({ status }) => status)).toEqual(jobs.map(() => 'success'))
   const { rows } = await database.query<{ run: string; effects: number; attempt: number; token: string }>(
     'SELECT run, count(*)::int AS effects, max(attempt) AS attempt, max(token) AS token FROM effects_made GROUP BY run',
   )
@@ -207,7 +207,7 @@ describe('a worker that is killed (-9) in ctx.once', () => {
     await until('the worker is killed', () => victim.child.signalCode === 'SIGKILL')
     await worker()
     const runs = await ended(jobs)
-    expect(runs.map(({ status }) => status)).toEqual(jobs.map(() => 'succeeded'))
+    expect(runs.map(({ status }) => status)).toEqual(jobs.map(() => 'success'))
     const sent = readFileSync(file, 'utf8').trim().split('\n')
     for (const { run_id: id } of runs) {
       for (const name of ['first', 'second']) {

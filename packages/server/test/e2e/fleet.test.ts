@@ -74,7 +74,7 @@ describe('two servers on one database', () => {
   test('the ledger agrees with what arrived', async () => {
     const job = jobs[0] as Job
     const runs = await first.client.jobs.runs(job.job_id, { limit: 200 })
-    const closed = runs.filter((run) => run.status === 'succeeded')
+    const closed = runs.filter((run) => run.status === 'success')
     expect(closed.length).toBeGreaterThanOrEqual(seconds)
     for (const run of closed)
       expect(sink.counts().get(`${job.job_id}@${run.scheduled_at}`)).toBeGreaterThanOrEqual(1)

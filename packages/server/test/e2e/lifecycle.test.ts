@@ -48,7 +48,7 @@ describe('the life of a server', () => {
       'x-team': 'billing',
     })
     expect(delivery?.body.payload).toEqual({ n: 1 })
-    expect(run).toMatchObject({ status: 'succeeded', attempt: 1, scheduled_at: at, error: null })
+    expect(run).toMatchObject({ status: 'success', attempt: 1, scheduled_at: at, error: null })
     expect((await carillon.client.jobs.get(job.job_id)).state).toBe('ended')
     console.log(`one-off: received ${(delivery?.receivedAt ?? 0) - Date.parse(at)} ms after its time`)
     await sink.close()
@@ -66,8 +66,7 @@ describe('the life of a server', () => {
     const [run] = await until('a tick ran', async () => {
       const runs = await before.client.jobs.runs(job.job_id)
       return (
-        runs.some(({ status }) => status === 'succeeded') &&
-        runs.filter(({ status }) => status === 'succeeded')
+        runs.some(({ status }) => status === 'success') && runs.filter(({ status }) => status === 'success')
       )
     })
     expect(await before.terminate()).toBe(0)
@@ -101,7 +100,7 @@ describe('the life of a server', () => {
     expect(await exit).toBe(0)
 
     const next = await up()
-    expect(await next.client.jobs.runs(job.job_id)).toMatchObject([{ status: 'succeeded', attempt: 1 }])
+    expect(await next.client.jobs.runs(job.job_id)).toMatchObject([{ status: 'success', attempt: 1 }])
   })
 
   test('SIGTERM ends a process whose task hears no signal, once the drain time is over', async () => {
@@ -149,7 +148,7 @@ describe('the life of a server', () => {
     })
     writeFileSync(release, '')
     const run = await finished(survivor, job)
-    expect(run).toMatchObject({ status: 'succeeded', attempt: 2 })
+    expect(run).toMatchObject({ status: 'success', attempt: 2 })
     const [lost, kept] = attempts
     expect(kept?.key).toBe(lost?.key)
     expect(kept?.token).toBeGreaterThan(lost?.token ?? 0)
@@ -167,7 +166,7 @@ describe('the life of a server', () => {
       target: { type: 'task', task: 'note' },
       payload: { file },
     })
-    expect(await finished(api, job)).toMatchObject({ status: 'succeeded', result: { noted: true } })
+    expect(await finished(api, job)).toMatchObject({ status: 'success', result: { noted: true } })
     expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(1)
   })
 
@@ -187,7 +186,7 @@ describe('the life of a server', () => {
     })
     await until('the log says it too', () => server.stderr.includes('no live worker serves this task'))
     await up(['--role', 'worker', '--tasks', tasks])
-    expect(await finished(server, job)).toMatchObject({ status: 'succeeded', attempt: 1 })
+    expect(await finished(server, job)).toMatchObject({ status: 'success', attempt: 1 })
   })
 
   async function holdJob(carillon: Carillon, name: string, release: string) {

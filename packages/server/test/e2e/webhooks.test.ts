@@ -75,7 +75,7 @@ describe('webhooks on the wire', () => {
     if (first === undefined || second === undefined) throw new Error('unreachable')
     const run = await until('the run is closed', async () => {
       const [latest] = await client.jobs.runs(job.job_id)
-      return latest?.status === 'succeeded' && latest
+      return latest?.status === 'success' && latest
     })
     const { secret } = await client.signingSecrets.current()
     for (const [number, delivery] of [first, second].entries()) {

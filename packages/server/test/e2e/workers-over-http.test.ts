@@ -94,7 +94,7 @@ describe('workers over HTTP', () => {
     await until('five ticks ran', () => worker.runs().length >= 5)
     expect(new Set(worker.runs().map(({ key }) => key)).size).toBe(worker.runs().length)
     for (const { at, scheduledAt } of worker.runs()) expect(at).toBeGreaterThanOrEqual(scheduledAt ?? 0)
-    expect((await runOf(carillon, every, 'succeeded')).worker).toMatch(/^node_/)
+    expect((await runOf(carillon, every, 'success')).worker).toMatch(/^node_/)
     const view = await carillon.client.cluster()
     expect(view.workers).toMatchObject({ alive: 1, data: [{ name: 'e2e', tasks: ['ticking'] }] })
     expect(view.nodes).toHaveLength(1)
@@ -124,14 +124,14 @@ describe('workers over HTTP', () => {
     const second = work(carillon.url, 'stopped')
     const [again] = await second.startedRuns(1)
     expect(again?.attempt).toBe(2)
-    await runOf(carillon, one, 'succeeded')
+    await runOf(carillon, one, 'success')
     first.child.kill('SIGCONT')
     await until('it learns that it is dead', () => first.says('declared dead'))
     await until('its result is stale', () => first.says('kept as stale'))
     const [run] = await carillon.client.jobs.runs(one.job_id)
-    expect(run).toMatchObject({ status: 'succeeded', attempt: 2 })
+    expect(run).toMatchObject({ status: 'success', attempt: 2 })
     const detail = await carillon.client.runs.get(run?.run_id ?? '')
-    expect(detail.attempts.map(({ outcome }) => outcome).sort()).toEqual(['failed', 'stale', 'succeeded'])
+    expect(detail.attempts.map(({ outcome }) => outcome).sort()).toEqual(['failed', 'stale', 'success'])
     await until('it is there again', async () => (await carillon.client.cluster()).workers.alive === 2)
   })
 
@@ -149,7 +149,7 @@ describe('workers over HTTP', () => {
       const [run] = data as [Lease]
       const ref = { run_id: run.run_id, fencing_token: run.fencing_token }
       expect(await post(closing, '/heartbeat', { worker_id, runs: [ref] })).toMatchObject({ held: [ref] })
-      const results = [{ ...ref, outcome: 'succeeded' }]
+      const results = [{ ...ref, outcome: 'success' }]
       expect(await post(closing, '/close', { worker_id, results })).toMatchObject({
         data: [{ status: 'closed' }],
       })
@@ -201,7 +201,7 @@ describe('workers over HTTP', () => {
     await keeper.client.jobs.trigger(one.job_id)
     const [run] = await worker.startedRuns(1)
     expect(run?.attempt).toBe(1)
-    await runOf(keeper, one, 'succeeded')
+    await runOf(keeper, one, 'success')
     await balancer.close()
   })
 
@@ -218,7 +218,7 @@ describe('workers over HTTP', () => {
       return answer.data.length > 0 && answer.data
     })
     expect(next).toMatchObject({ run_id: hung.run_id, attempt: 2, idempotency_key: hung.idempotency_key })
-    const results = [{ run_id: hung.run_id, fencing_token: hung.fencing_token, outcome: 'succeeded' }]
+    const results = [{ run_id: hung.run_id, fencing_token: hung.fencing_token, outcome: 'success' }]
     expect(await post(carillon, '/close', { worker_id, results })).toMatchObject({
       alive: true,
       data: [{ status: 'stale' }],
@@ -251,7 +251,7 @@ describe('workers over HTTP', () => {
     await worker.startedRuns(1)
     worker.child.kill('SIGTERM')
     await until('it has stopped', () => worker.lines.some(({ stopped }) => stopped === true))
-    expect((await keeper.client.jobs.runs(one.job_id))[0]).toMatchObject({ status: 'succeeded', attempt: 1 })
+    expect((await keeper.client.jobs.runs(one.job_id))[0]).toMatchObject({ status: 'success', attempt: 1 })
   })
 
   const noPython = spawnSync('python3', ['--version']).status !== 0
@@ -273,7 +273,7 @@ describe('workers over HTTP', () => {
         }),
       ]
       await carillon.client.jobs.trigger(good.job_id)
-      expect((await runOf(carillon, good, 'succeeded')).result).toBe(42)
+      expect((await runOf(carillon, good, 'success')).result).toBe(42)
       await carillon.client.jobs.trigger(bad.job_id)
       expect((await runOf(carillon, bad, 'dead')).error).toContain('TypeError')
     },

@@ -115,7 +115,7 @@ describe('workers', () => {
       return rows.length >= count && rows
     })
     expect(attempts).toHaveLength(count)
-    expect(attempts.every(({ outcome, final }) => outcome === 'succeeded' && final)).toBe(true)
+    expect(attempts.every(({ outcome, final }) => outcome === 'success' && final)).toBe(true)
     expect(new Set(arrived().map(({ headers }) => headers['idempotency-key'])).size).toBe(count)
     expect(arrived()).toHaveLength(count)
   })
@@ -132,7 +132,7 @@ describe('workers', () => {
     await until('another worker runs it', () => arrived().length === 2)
     answer()
     await until('the other one’s result is recorded', async () =>
-      (await attemptsOf(job)).some(({ outcome }) => outcome === 'succeeded'),
+      (await attemptsOf(job)).some(({ outcome }) => outcome === 'success'),
     )
     stopped.child.kill('SIGCONT')
     const attempts = await until('so is the one of the worker that woke', async () => {
@@ -142,7 +142,7 @@ describe('workers', () => {
     const [first, second] = arrived()
     expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key'])
     expect(second?.body.fencing_token).toBeGreaterThan(first?.body.fencing_token ?? 0)
-    expect(attempts.filter(({ final }) => final)).toMatchObject([{ outcome: 'succeeded', attempt: 2 }])
+    expect(attempts.filter(({ final }) => final)).toMatchObject([{ outcome: 'success', attempt: 2 }])
     expect(attempts.filter(({ outcome }) => outcome === 'stale')).toMatchObject([
       { final: false, token: String(first?.body.fencing_token) },
     ])
@@ -168,7 +168,7 @@ describe('workers', () => {
       const rows = await attemptsOf(job)
       return rows.length > 0 && rows
     })
-    expect(attempts).toMatchObject([{ outcome: 'succeeded', final: true, attempt: 1 }])
+    expect(attempts).toMatchObject([{ outcome: 'success', final: true, attempt: 1 }])
     expect(arrived()).toHaveLength(1)
   })
 

@@ -134,7 +134,7 @@ export class HandMade {
       due,
       origin: 0,
       seq: 0,
-      outcome: 'succeeded',
+      outcome: 'success',
       final: true,
       round: 0,
       attempt: 1,

@@ -21,7 +21,7 @@ export const unreachable: Delivered = {
 export function answered(status: number, retryAfterMs: number | null = null): Delivered {
   const ok = status < 400
   return {
-    outcome: ok ? 'succeeded' : 'failed',
+    outcome: ok ? 'success' : 'failed',
     retryable: !ok,
     retryAfterMs,
     reason: ok ? null : 'http_status',

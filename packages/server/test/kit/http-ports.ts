@@ -164,7 +164,7 @@ export function runOf(jobId: string, number: number, given: Partial<Run> = {}): 
     started_at: '2026-11-01T09:00:00.012Z',
     finished_at: '2026-11-01T09:00:01.000Z',
     duration_ms: null,
-    status: 'succeeded',
+    status: 'success',
     attempt: 1,
     max_attempts: 4,
     error: null,

@@ -128,7 +128,7 @@ async function insertHistory(session: pg.Client, now: number): Promise<void> {
   await session.query(
     `INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
                                   epoch, token, partition)
-     SELECT $1::bigint - n * 250, 1, 1 + n % 50000, $1::bigint - n * 250, 0, 0, 'succeeded', true, 0, 1, 1, 7, n,
+     SELECT $1::bigint - n * 250, 1, 1 + n % 50000, $1::bigint - n * 250, 0, 0, 'success', true, 0, 1, 1, 7, n,
             n % 256
      FROM generate_series(1::bigint, 200000) n`,
     [now],

@@ -132,7 +132,7 @@ export function expectedOf(job: OutageJob, wokeAt: number): Becomes {
 export async function foundOf(house: House, job: OutageJob, wokeAt: number): Promise<Becomes> {
   const rows = (await ledgerOf(house, job)).filter((row) => row.final && row.due <= wokeAt)
   const ran = (caughtUp: boolean) =>
-    rows.filter((row) => row.outcome === 'succeeded' && row.catch_up === caughtUp).map(({ due }) => due)
+    rows.filter((row) => row.outcome === 'success' && row.catch_up === caughtUp).map(({ due }) => due)
   const passed = rows.filter((row) => row.outcome === 'skipped' && row.reason !== 'dst_gap')
   const [range] = passed
   if (passed.length > 1 || (range !== undefined && range.reason !== 'missed')) {

@@ -176,7 +176,7 @@ export class OverlapModel {
   }
 
   succeed(run: ModelRun): void {
-    this.end(run, 'succeeded', null)
+    this.end(run, 'success', null)
   }
 
   cancelled(run: ModelRun): void {

@@ -51,7 +51,7 @@ export interface NodeOptions {
 }
 
 export const succeeded: Delivered = {
-  outcome: 'succeeded',
+  outcome: 'success',
   retryable: false,
   retryAfterMs: null,
   reason: null,

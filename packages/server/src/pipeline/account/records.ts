@@ -6,7 +6,7 @@ export interface LedgerRecord {
   due: number
   due_to: number | null
   ticks: number
-  outcome: 'succeeded' | 'failed' | 'dead' | 'stale' | 'skipped' | 'cancelled'
+  outcome: 'success' | 'failed' | 'dead' | 'stale' | 'skipped' | 'cancelled'
   final: boolean
   round: number
   attempt: number

@@ -43,7 +43,7 @@ export class Effects {
       success: (result) => ({
         run,
         definition,
-        outcome: 'succeeded',
+        outcome: 'success',
         startedAt,
         finishedAt: Math.max(databaseClock.atLeast(), startedAt),
         retryable: false,

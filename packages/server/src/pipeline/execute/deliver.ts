@@ -39,9 +39,9 @@ export async function deliver(
 
 function delivered(outcome: Outcome, signal: AbortSignal): Delivered | Closed {
   if (outcome.kind === 'closed') return closedByHandler
-  if (outcome.kind === 'succeeded') {
+  if (outcome.kind === 'success') {
     return {
-      outcome: 'succeeded',
+      outcome: 'success',
       retryable: false,
       retryAfterMs: null,
       reason: null,

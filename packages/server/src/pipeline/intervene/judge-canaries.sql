@@ -25,7 +25,7 @@ fate AS MATERIALIZED (
     AS c (due bigint, job bigint, origin smallint, seq int, partition smallint, round smallint)
 ),
 judged AS MATERIALIZED (
-  SELECT redrive, bool_or(fate NOT IN ('going', 'succeeded')) AS failed, bool_and(fate = 'succeeded') AS succeeded
+  SELECT redrive, bool_or(fate NOT IN ('going', 'success')) AS failed, bool_and(fate = 'success') AS succeeded
   FROM fate
   GROUP BY redrive
 )

@@ -18,7 +18,7 @@ const failed = (reason: string, status?: number) => ({
 
 describe('what an attempt says of its host', () => {
   it('names the host as its lane does, and whether it was the probe', () => {
-    const done = { outcome: 'succeeded' as const, reason: null, error: null, result: {}, retryAfterMs: null }
+    const done = { outcome: 'success' as const, reason: null, error: null, result: {}, retryAfterMs: null }
     expect(outcomeOf(run, calling('HTTPS://Api.Example.com:443/x?y'), done)).toEqual({
       ...{ tenant: 3, host: 'api.example.com', ok: true, probe: true, error: null, retryAfterMs: null },
     })

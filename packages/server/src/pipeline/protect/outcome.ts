@@ -20,7 +20,7 @@ export function outcomeOf(
   const error = withoutPaths(delivered.error)
   const said = { tenant: run.tenant, host, probe: run.guard?.probe ?? false }
   const well = { ...said, ok: true, error: null, retryAfterMs: null }
-  if (outcome === 'succeeded') return well
+  if (outcome === 'success') return well
   if (reason === 'timeout' || reason === 'connection') return { ...said, ok: false, error, retryAfterMs }
   if (reason !== 'http_status') return null
   const status = statusOf(delivered.result)

@@ -35,7 +35,7 @@ const policyOf = (fields: Partial<RetryFields> = {}) =>
   retryPolicyOf({ max_retries: 3, retry_backoff: 'exponential', ...fields })
 
 describe('what follows an attempt', () => {
-  it.each(['succeeded', 'cancelled'] as const)(
+  it.each(['success', 'cancelled'] as const)(
     'that %s: nothing, however many attempts are left',
     (outcome) => {
       expect(judge(result({ outcome, retryAfterMs: 500 }), 0)).toEqual({

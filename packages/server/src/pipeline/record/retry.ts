@@ -3,7 +3,7 @@ import type { AttemptResult } from '../run.js'
 
 /** What the ledger will say of an attempt, and when the next one may start. */
 export interface Verdict {
-  outcome: 'succeeded' | 'failed' | 'dead' | 'cancelled'
+  outcome: 'success' | 'failed' | 'dead' | 'cancelled'
   retryAt: number | null
   /** Why no other attempt follows; null unless the run is dead. A stable word. */
   because: Ended | null

@@ -37,7 +37,7 @@ function endingOf(
   { stop, definition, now }: Circumstances,
   began: number,
 ): Pick<AttemptResult, 'outcome' | 'reason' | 'error'> {
-  if (outcome === 'succeeded') return { outcome, reason: null, error: null }
+  if (outcome === 'success') return { outcome, reason: null, error: null }
   const said = capText(storableText(error ?? 'the worker gave no reason'), errorBytes)
   if (stop !== null) return { outcome: 'cancelled', reason: stop, error: said }
   const overTime = definition !== null && now - began >= definition.definition.timeout_seconds * 1000
