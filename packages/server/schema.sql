@@ -774,7 +774,7 @@ CREATE UNIQUE INDEX signing_secrets_current ON carillon.signing_secrets USING bt
 
 CREATE INDEX signing_secrets_retiring ON carillon.signing_secrets USING btree (retires_at) WHERE (retires_at IS NOT NULL);
 
-CREATE INDEX timers_start ON carillon.timers USING btree (partition, start_at) WHERE (start_at IS NOT NULL);
+CREATE INDEX timers_start ON carillon.timers USING btree (partition, start_at, job) WHERE (start_at IS NOT NULL);
 
 ALTER TABLE carillon.alerts ADD CONSTRAINT alerts_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 

@@ -144,16 +144,18 @@ test('a timer that waits for a moment of its own is heard of too when it is chan
   const job = await node.register({ schedule: '@every 3m' })
   const { horizon } = horizonOf(node)
   await readAll(horizon)
-  const { partition } = await timerOf(house(), job)
-  horizon.lookAgainAt(job.key, partition, (await house().now()) + 50_000)
-  expect(horizon.waits(job.key)).toBe(true)
+  const { partition, start_at: startAt } = await timerOf(house(), job)
+  if (startAt === null) throw new Error('the job has a tick ahead')
+  horizon.lookAgainAt(job.key, { partition, startAt }, (await house().now()) + 50_000)
+  expect(horizon.waits(job.key, startAt)).toBe(true)
+  expect(horizon.waits(job.key, startAt + 1)).toBe(false)
   await house().query('UPDATE carillon.timers SET due = NULL, start_at = NULL WHERE job = $1', [job.key])
   await house().query('UPDATE carillon.jobs SET changed_at = $2 WHERE job = $1', [
     job.key,
     await house().now(),
   ])
   await horizon.refresh()
-  expect(horizon.waits(job.key)).toBe(false)
+  expect(horizon.waits(job.key, startAt)).toBe(false)
   expect(horizon.size).toBe(0)
 })
 
@@ -266,7 +268,7 @@ test('what could have been looked at and was not is overdue since its moment', a
   await readAll(horizon)
   const now = house().clock.wall()
   horizon.startsAt(1, 0, now - 7_000)
-  horizon.lookAgainAt(2, 0, now - 9_000)
+  horizon.lookAgainAt(2, { partition: 0, startAt: now }, now - 9_000)
   horizon.startsAt(3, 0, now + 5_000)
   expect(horizon.overdueMs(now)).toBe(9_000)
   expect([...horizon.take(now, 2_000, 1).keys()]).toEqual([2])

@@ -97,7 +97,7 @@ test('a pass does not look again at the many that wait for a place', async () =>
   for (let pass = 0; pass < 2; pass++) expect(await worker.lease()).toEqual([])
   const session = await house().session()
   const quickBuffers = await buffersOf(session, worker.pass())
-  expect(quickBuffers).toBeLessThan((await buffersOf(session, full)) / 20)
+  expect(quickBuffers).toBeLessThan((await buffersOf(session, full)) / 10)
 })
 
 test('a backlog is leased to its end by passes that begin where the last one was', async () => {

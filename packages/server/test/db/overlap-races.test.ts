@@ -10,15 +10,17 @@ import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
 
-const readTimers = statement<{ jobs: number[]; partitions: number[] }, DueTimer>(
-  new URL('../../src/pipeline/fire/read-timers.sql', import.meta.url),
-)
+const readTimers = statement<
+  { jobs: number[]; partitions: number[]; start_ats: (number | null)[] },
+  DueTimer
+>(new URL('../../src/pipeline/fire/read-timers.sql', import.meta.url))
 
 async function planned(...jobs: OverlappingJob[]) {
   const timers = await Promise.all(jobs.map((job) => timerOf(house(), job)))
   const due = await house().database.database.run(readTimers, {
     jobs: jobs.map(({ key }) => key),
     partitions: timers.map(({ partition }) => partition),
+    start_ats: timers.map(({ start_at }) => start_at),
   })
   return due.map((timer) => planTick(timer, { lateToleranceMs: 15_000, overloaded: false, windowFactor: 1 }))
 }

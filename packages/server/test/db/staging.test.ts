@@ -25,7 +25,7 @@ describe('the scan', () => {
       database: node.database,
       databaseClock: node.databaseClock,
       clock: house().clock,
-      horizon: { waits } as Horizon,
+      horizon: { waits } as Partial<Horizon> as Horizon,
       owned: () => node.ownership.current(),
       aheadMs: 2_000,
       intervalMs,

@@ -69,7 +69,7 @@ function ran(facts: Facts): Answer {
     return { verdict: verdict.became, reason, summary, todo: letterTodo(facts) }
   }
   const of = last.max_attempts === null ? '' : ` of ${last.max_attempts}`
-  const end = verdict.failed || last.outcome === 'cancelled' ? `ended as ${last.outcome}` : last.outcome
+  const end = verdict.failed || last.outcome === 'cancelled' ? `ended as ${last.outcome}` : 'succeeded'
   const explained = reason === null ? null : explain(reason)
   const why = explained === null ? '' : `: ${explained.words}${last.error === null ? '' : ` (${last.error})`}`
   return {

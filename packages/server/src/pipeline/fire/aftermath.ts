@@ -74,7 +74,7 @@ export class Aftermath {
       // The next one is late before anybody could look at it; one that has come level with the time is its own again.
       if (nextStart !== null && nextStart < now) {
         this.trail(job)
-        horizon.lookAgainAt(job, partition, now)
+        horizon.lookAgainAt(job, { partition, startAt: nextStart }, now)
         return
       }
       this.trailing.delete(job)
@@ -84,7 +84,7 @@ export class Aftermath {
     this.trail(job)
     // A tick whose place is taken is decided at its instant, unless the place becomes free before.
     const again = decision === 'early' ? Math.min(availableAt, now + earlyAgainMs) : now + againMs
-    horizon.lookAgainAt(job, partition, again)
+    horizon.lookAgainAt(job, { partition, startAt: timer.start_at }, again)
   }
 
   private trail(job: number): void {

@@ -8,6 +8,7 @@ export interface TickParams {
   epochs: number[]
   jobs: number[]
   job_partitions: number[]
+  start_ats: number[]
   dues: number[]
   revs: number[]
   run_dues: (number | null)[]
@@ -93,6 +94,7 @@ export function tickParams(
     epochs: partitions.map(({ epoch }) => epoch),
     jobs: ticks.map(({ timer }) => timer.job),
     job_partitions: ticks.map(({ timer }) => timer.partition),
+    start_ats: ticks.map(({ timer }) => timer.start_at),
     dues: ticks.map(({ timer }) => timer.due),
     revs: ticks.map(({ timer }) => timer.rev),
     run_dues: ticks.map((tick) => tick.runDue),

@@ -5,7 +5,9 @@
 --          lock wait Postgres checks only the locked row again, and a fire that waited would commit under an old epoch.
 --          A takeover changes the epoch, a key column, and so waits for fires in progress; renewals do not.
 -- locked   Timers still at the (due, rev) that was seen. `due` alone is not enough: an edit may leave it equal.
---          SKIP LOCKED: a timer that the API holds is left for the next pass.
+--          SKIP LOCKED: a timer that the API holds is left for the next pass. Found by its start as in read-timers.sql, and
+--          written to by its place: a join by key would read every dead version of the timer. One that was changed since
+--          this statement's snapshot lies elsewhere now, and is left for the next pass.
 -- roomy    The running place that the tick would take: the lowest free one. None while a run of an older version, which
 --          allowed more of them, goes on beyond the places there are now; none while a run waits for the only place,
 --          which would be overtaken; none for a REPLACE while a run waits for its retry, which the tick replaces at its
@@ -21,13 +23,14 @@
 -- moved    The cursor, only where the tick was fired or decided. It ends with the last of `max_runs` runs.
 -- ended    A job whose schedule names no further tick.
 --
--- Lock order: partitions, timers, queue, jobs; each by key. Index: primary keys; queue_slot for the conflict.
+-- Lock order: partitions, timers, queue, jobs; each by key. Index: timers_start, primary keys; queue_slot for the conflict.
 -- @plan each-time
 -- @param owner bigint
 -- @param partitions smallint[]
 -- @param epochs bigint[]
 -- @param jobs bigint[]
 -- @param job_partitions smallint[]
+-- @param start_ats bigint[]
 -- @param dues bigint[]
 -- @param revs int[]
 -- @param run_dues bigint[]
@@ -64,21 +67,36 @@ own AS MATERIALIZED (
 ),
 tick AS MATERIALIZED (
   SELECT *
-  FROM unnest(:jobs, :job_partitions, :dues, :revs, :run_dues, :available_ats, :next_dues, :next_starts, :versions,
+  FROM unnest(:jobs, :job_partitions, :start_ats, :dues, :revs, :run_dues, :available_ats, :next_dues, :next_starts, :versions,
               :routes, :places, :max_attempts, :waits, :replaces, :skip_froms, :skip_tos, :skip_counts, :replay_froms, :replay_tos,
               :replay_counts, :reasons, :max_runs)
-    AS t (job, partition, due, rev, run_due, available_at, next_due, next_start, version,
+    AS t (job, partition, start_at, due, rev, run_due, available_at, next_due, next_start, version,
           route, places, max_attempts, waits, replaces, skip_from, skip_to, skip_count, replay_from, replay_to,
           replay_count, reason, max_runs)
 ),
 locked AS MATERIALIZED (
-  SELECT tick.*, timer.tenant, own.epoch, coalesce(timer.runs + 1 >= tick.max_runs, false) AS last_run
-  FROM tick
-  JOIN own ON own.partition = tick.partition
-  JOIN carillon.timers timer
-    ON timer.job = tick.job AND timer.partition = tick.partition AND timer.due = tick.due AND timer.rev = tick.rev
-  ORDER BY timer.job
-  FOR NO KEY UPDATE OF timer SKIP LOCKED
+  SELECT tick.*, timer.place AS place_of_timer, timer.tenant,
+         coalesce(timer.runs + 1 >= tick.max_runs, false) AS last_run
+  FROM (
+    SELECT tick.*, own.epoch
+    FROM tick JOIN own ON own.partition = tick.partition
+    ORDER BY tick.job
+  ) tick
+  CROSS JOIN LATERAL (
+    SELECT ctid AS place FROM carillon.timers
+    WHERE timers.partition = tick.partition AND timers.start_at IS NOT NULL
+      AND (timers.start_at, timers.job) >= (tick.start_at, tick.job)
+      AND (timers.start_at, timers.job) <= (tick.start_at, tick.job)
+    ORDER BY timers.start_at, timers.job
+    LIMIT 1
+  ) seen
+  CROSS JOIN LATERAL (
+    SELECT ctid AS place, tenant, runs FROM carillon.timers
+    WHERE timers.ctid = seen.place AND timers.job = tick.job AND timers.due = tick.due AND timers.rev = tick.rev
+    LIMIT 1
+    FOR NO KEY UPDATE SKIP LOCKED
+  ) timer
+  WHERE timer.place = seen.place
 ),
 roomy AS MATERIALIZED (
   SELECT locked.*,
@@ -163,7 +181,7 @@ moved AS (
       accounted_through = greatest(f.run_due, f.replay_to, f.skip_to),
       runs = timer.runs + (f.decision = 'fired')::int + coalesce(f.replay_count, 0)
   FROM (SELECT *, last_run AND decision = 'fired' AS ends FROM final) f
-  WHERE timer.job = f.job AND timer.partition = f.partition
+  WHERE timer.ctid = ANY (ARRAY(SELECT place_of_timer FROM final)) AND timer.ctid = f.place_of_timer
   RETURNING timer.job, timer.due
 ),
 ended AS (

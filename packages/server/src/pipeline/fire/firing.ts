@@ -10,13 +10,13 @@ import type { CalendarSet } from '../../time/schedule.js'
 import { namesCalendar, readCalendars } from '../calendars.js'
 import { Aftermath, type AftermathOptions } from './aftermath.js'
 import { type Decided, fireParams, fireStatement, type OwnedPartition } from './fire-statement.js'
-import type { Horizon } from './horizon.js'
+import type { Horizon, Whereabouts } from './horizon.js'
 import type { Load } from './load.js'
 import { type DueTimer, type PlannedTick, planTick, type Terms } from './plan.js'
 import type { Scan } from './scan.js'
 import { Staging } from './staging.js'
 
-const readStatement = statement<{ jobs: number[]; partitions: number[] }, DueTimer>(
+const readStatement = statement<{ jobs: number[]; partitions: number[]; start_ats: number[] }, DueTimer>(
   new URL('./read-timers.sql', import.meta.url),
 )
 
@@ -59,7 +59,7 @@ export class Firing {
   private readonly toldAt = new Map<number, number>()
   private readonly aftermath: Aftermath
   /** What the last scan found and no pass has looked at yet, by job: a scan after an outage finds more than a pass takes. */
-  private found = new Map<number, number>()
+  private found = new Map<number, Whereabouts>()
 
   constructor(private readonly options: FiringOptions) {
     this.aftermath = new Aftermath(options)
@@ -111,12 +111,12 @@ export class Firing {
     this.callOff?.()
   }
 
-  private takeFound(wanted: Map<number, number>): void {
+  private takeFound(wanted: Map<number, Whereabouts>): void {
     let taken = 0
-    for (const [job, partition] of this.found) {
+    for (const [job, whereabouts] of this.found) {
       if (taken++ >= mostPerPass) break
       this.found.delete(job)
-      wanted.set(job, partition)
+      wanted.set(job, whereabouts)
     }
   }
 
@@ -128,15 +128,16 @@ export class Firing {
     return aheadMs
   }
 
-  private async read(wanted: Map<number, number>): Promise<DueTimer[]> {
+  private async read(wanted: Map<number, Whereabouts>): Promise<DueTimer[]> {
     const { database, databaseClock, owned } = this.options
     const mine = new Set(owned().map(({ partition }) => partition))
-    const entries = [...wanted].filter(([, partition]) => mine.has(partition))
+    const entries = [...wanted].filter(([, { partition }]) => mine.has(partition))
     if (entries.length === 0) return []
     const sample = databaseClock.begin()
     const timers = await database.run(readStatement, {
       jobs: entries.map(([job]) => job),
-      partitions: entries.map(([, partition]) => partition),
+      partitions: entries.map(([, { partition }]) => partition),
+      start_ats: entries.map(([, { startAt }]) => startAt),
     })
     const [first] = timers
     if (first !== undefined) sample(first.now)
@@ -174,7 +175,7 @@ export class Firing {
     }
     const notBefore = Staging.notBefore(start_at, due, accounted_through, aheadMs)
     if (notBefore <= now) return true
-    horizon.lookAgainAt(job, partition, notBefore)
+    horizon.lookAgainAt(job, { partition, startAt: start_at }, notBefore)
     return false
   }
 

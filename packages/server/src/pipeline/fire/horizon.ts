@@ -23,6 +23,12 @@ const changedStatement = statement<
   { job: number; partition: number; start_at: number | null; changed_at: number; now: number }
 >(new URL('./changed.sql', import.meta.url))
 
+/** Where a timer is found in the table. */
+export interface Whereabouts {
+  partition: number
+  startAt: number
+}
+
 export interface HorizonOptions {
   database: Database
   databaseNow: () => number
@@ -45,6 +51,8 @@ const lateCommitMs = 3_000
 export class Horizon {
   private far: TimingWheel
   private near: TimingWheel
+  /** Of those in `near`: when they start, which is where the table has them. */
+  private readonly nearStarts = new Map<number, number>()
   private begun = false
   /** By partition: the epoch it was read under, and the start up to which it was read; of that start, up to the job. */
   private readonly read = new Map<number, { epoch: number; through: number; job: number }>()
@@ -73,32 +81,43 @@ export class Horizon {
   }
 
   /** Timers to look at now: those that start within `aheadMs`, and those whose moment has come. */
-  take(now: number, aheadMs: number, most: number): Map<number, number> {
+  take(now: number, aheadMs: number, most: number): Map<number, Whereabouts> {
     this.begin()
-    const taken = new Map<number, number>()
-    const take = (job: number, _at: number, partition: number) => void taken.set(job, partition)
-    this.near.advance(now, most, take)
-    this.far.advance(now + aheadMs, Math.max(0, most - taken.size), take)
+    const taken = new Map<number, Whereabouts>()
+    this.near.advance(now, most, (job, _at, partition) => {
+      const startAt = this.nearStarts.get(job)
+      this.nearStarts.delete(job)
+      if (startAt !== undefined) taken.set(job, { partition, startAt })
+    })
+    this.far.advance(now + aheadMs, Math.max(0, most - taken.size), (job, startAt, partition) => {
+      taken.set(job, { partition, startAt })
+    })
     return taken
   }
 
-  /** Whether the timer waits for a moment of its own. */
-  waits(job: number): boolean {
-    return this.near.has(job)
+  /** Whether the timer waits for a moment of its own, as the tick that starts then. */
+  waits(job: number, startAt: number): boolean {
+    return this.nearStarts.get(job) === startAt
   }
 
   /** A timer whose next start is known. */
   startsAt(job: number, partition: number, startAt: number): void {
-    this.near.cancel(job)
+    this.forgetNear(job)
     if (startAt <= this.options.databaseNow() + this.options.horizonMs)
       this.far.insert(job, startAt, partition)
     else this.far.cancel(job)
   }
 
   /** A timer that is to be looked at again at this moment, not before. */
-  lookAgainAt(job: number, partition: number, at: number): void {
+  lookAgainAt(job: number, { partition, startAt }: Whereabouts, at: number): void {
     this.far.cancel(job)
-    this.near.insert(job, at, partition)
+    if (this.near.insert(job, at, partition)) this.nearStarts.set(job, startAt)
+    else this.forgetNear(job)
+  }
+
+  private forgetNear(job: number): void {
+    this.near.cancel(job)
+    this.nearStarts.delete(job)
   }
 
   /** How many of the timers start up to this instant, about. */
@@ -155,7 +174,7 @@ export class Horizon {
     for (const { job, partition, start_at: startAt } of changes) {
       if (startAt !== null) this.startsAt(job, partition, startAt)
       else {
-        this.near.cancel(job)
+        this.forgetNear(job)
         this.far.cancel(job)
       }
     }
@@ -208,7 +227,7 @@ export class Horizon {
       pages.set(partition, page)
       page.rows += 1
       page.last = timer
-      if (page.refused !== null || this.near.has(job)) continue
+      if (page.refused !== null || this.waits(job, startAt)) continue
       if (!this.far.insert(job, startAt, partition)) page.refused = { through: startAt, job: job - 1 }
     }
     return pages

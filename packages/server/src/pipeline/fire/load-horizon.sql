@@ -1,7 +1,7 @@
 -- The timers of partitions whose start lies in the horizon, from where each partition was read last: at a start and, among
 -- those of the same start, at a job. More of them may start at one instant than a page holds. For the wheel, which is a
 -- cache: plain read, nothing depends on it.
--- Index: timers_start (partition, start_at), one range per partition.
+-- Index: timers_start (partition, start_at, job), one range per partition.
 -- @param partitions smallint[]
 -- @param after_starts bigint[]
 -- @param after_jobs bigint[]

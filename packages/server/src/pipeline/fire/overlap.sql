@@ -28,6 +28,7 @@
 -- @param epochs bigint[]
 -- @param jobs bigint[]
 -- @param job_partitions smallint[]
+-- @param start_ats bigint[]
 -- @param dues bigint[]
 -- @param revs int[]
 -- @param run_dues bigint[]
@@ -59,20 +60,35 @@ own AS MATERIALIZED (
 ),
 tick AS MATERIALIZED (
   SELECT *
-  FROM unnest(:jobs, :job_partitions, :dues, :revs, :run_dues, :available_ats, :next_dues, :next_starts, :versions,
+  FROM unnest(:jobs, :job_partitions, :start_ats, :dues, :revs, :run_dues, :available_ats, :next_dues, :next_starts, :versions,
               :routes, :max_attempts, :replaces, :skip_froms, :skip_tos, :skip_counts, :reasons, :max_runs)
-    AS t (job, partition, due, rev, run_due, available_at, next_due, next_start, version,
+    AS t (job, partition, start_at, due, rev, run_due, available_at, next_due, next_start, version,
           route, max_attempts, replaces, skip_from, skip_to, skip_count, reason, max_runs)
 ),
 locked AS MATERIALIZED (
-  SELECT tick.*, timer.tenant, own.epoch, coalesce(timer.runs + 1 >= tick.max_runs, false) AS last_run
-  FROM tick
-  JOIN own ON own.partition = tick.partition
-  JOIN carillon.timers timer
-    ON timer.job = tick.job AND timer.partition = tick.partition AND timer.due = tick.due AND timer.rev = tick.rev
-  WHERE tick.available_at <= (SELECT now FROM clock)
-  ORDER BY timer.job
-  FOR NO KEY UPDATE OF timer SKIP LOCKED
+  SELECT tick.*, timer.place AS place_of_timer, timer.tenant,
+         coalesce(timer.runs + 1 >= tick.max_runs, false) AS last_run
+  FROM (
+    SELECT tick.*, own.epoch
+    FROM tick JOIN own ON own.partition = tick.partition
+    WHERE tick.available_at <= (SELECT now FROM clock)
+    ORDER BY tick.job
+  ) tick
+  CROSS JOIN LATERAL (
+    SELECT ctid AS place FROM carillon.timers
+    WHERE timers.partition = tick.partition AND timers.start_at IS NOT NULL
+      AND (timers.start_at, timers.job) >= (tick.start_at, tick.job)
+      AND (timers.start_at, timers.job) <= (tick.start_at, tick.job)
+    ORDER BY timers.start_at, timers.job
+    LIMIT 1
+  ) seen
+  CROSS JOIN LATERAL (
+    SELECT ctid AS place, tenant, runs FROM carillon.timers
+    WHERE timers.ctid = seen.place AND timers.job = tick.job AND timers.due = tick.due AND timers.rev = tick.rev
+    LIMIT 1
+    FOR NO KEY UPDATE SKIP LOCKED
+  ) timer
+  WHERE timer.place = seen.place
 ),
 run AS MATERIALIZED (
   SELECT q.*
@@ -182,7 +198,7 @@ moved AS (
       accounted_through = d.run_due,
       runs = timer.runs + d.is_fired::int
   FROM (SELECT *, last_run AND is_fired AS ends FROM decided) d
-  WHERE timer.job = d.job AND timer.partition = d.partition
+  WHERE timer.ctid = ANY (ARRAY(SELECT place_of_timer FROM decided)) AND timer.ctid = d.place_of_timer
   RETURNING timer.job, timer.due
 ),
 ended AS (

@@ -1,13 +1,25 @@
 -- Timers with what their next ticks are computed from. The payload stays behind: it may be a megabyte, and the tick does
 -- not depend on it. Plain read: what it sees is checked again, under lock, by the firing statement.
--- Index: primary keys.
+-- Found by their start, which the caller heard of with them: behind the key of a job lies a dead version for each of its
+-- ticks since the oldest open transaction began, behind a start lie only those of that instant. Compared as rows, and with
+-- LIMIT, since that leaves the planner no other way. A timer that has moved on is not found; wherever it went, the feed or
+-- a scan tells of it.
+-- Index: timers_start (partition, start_at, job); jobs' primary key.
+-- @plan each-time
 -- @param jobs bigint[]
 -- @param partitions smallint[]
+-- @param start_ats bigint[]
 SELECT t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, t.runs, t.accounted_through,
        j.id AS uuid, j.version, j.route, j.definition - 'payload' - 'target' AS definition,
        carillon.now_ms() AS now
-FROM unnest(:jobs, :partitions) AS wanted (job, partition)
-JOIN carillon.timers t ON t.job = wanted.job AND t.partition = wanted.partition
+FROM unnest(:jobs, :partitions, :start_ats) AS wanted (job, partition, start_at)
+CROSS JOIN LATERAL (
+  SELECT * FROM carillon.timers
+  WHERE timers.partition = wanted.partition AND timers.start_at IS NOT NULL
+    AND (timers.start_at, timers.job) >= (wanted.start_at, wanted.job)
+    AND (timers.start_at, timers.job) <= (wanted.start_at, wanted.job)
+  ORDER BY timers.start_at, timers.job
+  LIMIT 1
+) t
 JOIN carillon.jobs j ON j.job = t.job
-WHERE t.start_at IS NOT NULL
 ORDER BY t.start_at

@@ -3,7 +3,7 @@
 -- be taken back. `accounted` is where the cursor stands then: the last tick before it that is on record. The records need
 -- be looked at for a day only, since no change of zone data shifts a tick by more.
 -- Plain read: what it sees is checked again, under lock, by rezone.sql.
--- Index: timers_start (partition, start_at), primary keys, queue's primary key (job), ledger_history.
+-- Index: timers_start (partition, start_at, job), primary keys, queue's primary key (job), ledger_history.
 -- @plan each-time
 -- @param partitions smallint[]
 -- @param after_starts bigint[]

@@ -2,7 +2,7 @@
 -- page of the partition ended: at a start and, among those of the same start, at a job; else from where the caller says,
 -- so that entries of ticks long over, which an old transaction keeps, are not read each time. This finds what the wheel has not heard of: nothing depends on the feed.
 -- Plain read: what it sees is checked again, under lock, by the firing statement.
--- Index: timers_start (partition, start_at), one range per partition.
+-- Index: timers_start (partition, start_at, job), one range per partition.
 -- @param partitions smallint[]
 -- @param from_starts bigint[]
 -- @param from_jobs bigint[]

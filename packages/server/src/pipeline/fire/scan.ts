@@ -3,7 +3,7 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import { Seldom } from '../../platform/seldom.js'
-import type { Horizon } from './horizon.js'
+import type { Horizon, Whereabouts } from './horizon.js'
 
 interface SeenTimer {
   job: number
@@ -66,9 +66,9 @@ export class Scan {
   }
 
   /** Timers that start soon and that do not wait for a moment of their own; none when it is not yet time to look. */
-  async runOnce(): Promise<Map<number, number>> {
+  async runOnce(): Promise<Map<number, Whereabouts>> {
     const { database, databaseClock, clock, horizon, owned, aheadMs, intervalMs } = this.options
-    const found = new Map<number, number>()
+    const found = new Map<number, Whereabouts>()
     const begun = clock.monotonic()
     if (!this.cutShort && begun - this.scannedAt < intervalMs) return found
     this.scannedAt = begun
@@ -86,7 +86,9 @@ export class Scan {
     if (full) this.scannedFromTheBottom(partitions, begun)
     const [first] = timers
     if (first !== undefined) sample(first.now)
-    for (const { job, partition } of timers) if (!horizon.waits(job)) found.set(job, partition)
+    for (const { job, partition, start_at: startAt } of timers) {
+      if (!horizon.waits(job, startAt)) found.set(job, { partition, startAt })
+    }
     this.turnPages(timers)
     return found
   }

@@ -1,6 +1,6 @@
 -- How many ticks my partitions have in the horizon, about: each timer's own and those that follow at the distance of its
 -- last two ticks. For the pace of catching up; asked for only while something has to be caught up. Plain read.
--- Index: timers_start (partition, start_at).
+-- Index: timers_start (partition, start_at, job).
 -- @param partitions smallint[]
 -- @param horizon_ms bigint
 SELECT coalesce(sum(1 + greatest(0, carillon.now_ms() + :horizon_ms - t.start_at)

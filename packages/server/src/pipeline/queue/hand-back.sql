@@ -45,8 +45,8 @@ given AS (
       slot = CASE WHEN job.state IS DISTINCT FROM 'paused' THEN q.slot END
   FROM mine LEFT JOIN job ON job.job = mine.job AND mine.origin = 0
   WHERE NOT mine.cancel_requested AND q.ctid = ANY (ARRAY(SELECT unnest(ARRAY[seen, place]) FROM mine WHERE NOT cancel_requested))
-    AND q.due + 0 = mine.due AND q.job + 0 = mine.job AND q.origin = mine.origin
-    AND q.seq = mine.seq AND q.partition = mine.partition
+    AND q.due + 0 = mine.due AND q.job + 0 = mine.job AND q.origin + 0 = mine.origin
+    AND q.seq + 0 = mine.seq AND q.partition + 0 = mine.partition
 ),
 gone AS (
   DELETE FROM carillon.queue

@@ -20,13 +20,13 @@
 -- ready    As many of each lane as its share. SKIP LOCKED in a materialized CTE: IN (SELECT … LIMIT … SKIP LOCKED) may
 --          lock more than its limit. No more is locked than is leased: other workers would pass over the rest.
 -- free     The lowest free places of each job that wants some, as many as are wanted.
--- placed   The oldest of a job takes the lowest place. What is left over waits for the next pass.
+-- placed   The oldest of a job takes the lowest place. What is left over waits for the next pass. So does a row that somebody
+--          changed since this statement's snapshot: it lies elsewhere than the snapshot sees it. The others are written to
+--          by their place; a join by key may be planned as a walk through the whole index (close.sql).
 -- slots    Tenants with a cap, locked. After a wait Postgres reads the row again, so that `taken` counts every lease
 --          before this one; counting the queue would count those of the snapshot.
 -- guards   The rows of hosts with limits, locked for the same reason, after the tenants.
 -- chosen   What fits under the limits of its host and the cap of its tenant.
--- aimed    Where each row lies, for the snapshot and since it is locked: written to by place, as close.sql does it and for
---          its reason.
 -- passed   Takes it out of the buckets and counts it. Where a breaker is open and its time has come, the one run that passes is
 --          the probe.
 -- A worker over HTTP (`remote`) gets a deadline with each: the timeout of the job, which nobody else would keep. Its lanes are
@@ -177,14 +177,18 @@ free AS MATERIALIZED (
   ) place
 ),
 placed AS MATERIALIZED (
-  SELECT ready.*, NULL::int AS place FROM ready
-  UNION ALL
-  SELECT turned.lies, turned.due, turned.job, turned.origin, turned.seq, turned.partition, turned.route,
-         turned.available_at, turned.places, true, free.slot
+  SELECT here.*
   FROM (
-    SELECT *, row_number() OVER (PARTITION BY job ORDER BY available_at, due, origin, seq) AS turn FROM waiting
-  ) turned
-  JOIN free ON free.job = turned.job AND free.turn = turned.turn AND free.slot < turned.places
+    SELECT ready.*, NULL::int AS place FROM ready
+    UNION ALL
+    SELECT turned.lies, turned.due, turned.job, turned.origin, turned.seq, turned.partition, turned.route,
+           turned.available_at, turned.places, true, free.slot
+    FROM (
+      SELECT *, row_number() OVER (PARTITION BY job ORDER BY available_at, due, origin, seq) AS turn FROM waiting
+    ) turned
+    JOIN free ON free.job = turned.job AND free.turn = turned.turn AND free.slot < turned.places
+  ) here
+  WHERE (SELECT true FROM carillon.queue q WHERE q.ctid = here.lies)
 ),
 slots AS MATERIALIZED (
   SELECT s.tenant, s.capacity - s.taken AS room
@@ -232,35 +236,23 @@ taken AS (
   FROM (SELECT tenant, count(*) AS runs FROM chosen GROUP BY tenant) lot
   WHERE s.tenant = lot.tenant AND s.tenant IN (SELECT tenant FROM slots)
 ),
-aimed AS MATERIALIZED (
-  SELECT chosen.*, seen.lay
-  FROM chosen
-  CROSS JOIN LATERAL (
-    SELECT q.ctid AS lay FROM carillon.queue q
-    WHERE q.job = chosen.job AND q.due = chosen.due AND q.origin = chosen.origin AND q.seq = chosen.seq
-      AND q.partition = chosen.partition
-    LIMIT 1
-  ) seen
-),
 leased AS (
   UPDATE carillon.queue q
   SET holder = :holder,
       token = clock.timeline_base + nextval('carillon.tokens'),
       leased_at = clock.now,
-      slot = coalesce(aimed.place, q.slot),
+      slot = coalesce(chosen.place, q.slot),
       deadline = CASE WHEN :remote THEN clock.now + 1000 * coalesce((
         SELECT (CASE WHEN j.version = q.version THEN j.definition ELSE old.definition END ->> 'timeout_seconds')::bigint
         FROM carillon.jobs j
         LEFT JOIN carillon.job_versions old ON old.job = j.job AND old.version = q.version
         WHERE j.job = q.job), 0) END
-  FROM aimed CROSS JOIN clock
-  WHERE q.ctid = ANY (ARRAY(SELECT unnest(ARRAY[lay, lies]) FROM aimed))
-    AND q.due + 0 = aimed.due AND q.job + 0 = aimed.job AND q.origin = aimed.origin AND q.seq = aimed.seq
-    AND q.partition = aimed.partition
+  FROM chosen CROSS JOIN clock
+  WHERE q.ctid = ANY (ARRAY(SELECT lies FROM chosen)) AND q.ctid = chosen.lies
   RETURNING q.due, q.job, q.origin, q.seq, q.partition, q.tenant, q.version, q.epoch, q.attempt,
             q.max_attempts, q.round, q.available_at, q.fired_at, q.token, q.holder, q.catch_up,
-            q.payload::text AS payload, aimed.tenant AS payer, aimed.cost_from, aimed.weight, aimed.guarded,
-            aimed.timeout_seconds, aimed.probe
+            q.payload::text AS payload, chosen.tenant AS payer, chosen.cost_from, chosen.weight, chosen.guarded,
+            chosen.timeout_seconds, chosen.probe
 ),
 passed AS (
   UPDATE carillon.targets t

@@ -7,7 +7,7 @@
 --          knows of the queue is from some moment, often one when it was empty; a join by key it then plans as a walk
 --          through the whole index, past every entry that an old transaction keeps. Written to by place for the same
 --          reason: where the snapshot sees the row (`seen`) and where it lies since it is locked (`place`); they differ
---          after a wait. `+ 0` keeps the join that follows from being taken for a look into the index.
+--          after a wait. `+ 0` keeps the join that follows from being taken for a look into the index, by whichever of its columns.
 -- again    A retry: the next attempt waits for its time and gives its overlap place back, so that it never holds up the
 --          next tick. Not where cancelling was asked for; and nobody wants a dead letter of that.
 -- job      Where its job is paused, a retry is parked until the job is resumed. FOR SHARE, after the runs: a pause or resume
@@ -75,8 +75,8 @@ again AS (
       holder = NULL, token = NULL, leased_at = NULL, last_error = held.error
   FROM held LEFT JOIN job ON job.job = held.job AND held.origin = 0
   WHERE NOT held.final AND q.ctid = ANY (ARRAY(SELECT unnest(ARRAY[seen, place]) FROM held WHERE NOT final))
-    AND q.due + 0 = held.due AND q.job + 0 = held.job AND q.origin = held.origin AND q.seq = held.seq
-    AND q.partition = held.partition
+    AND q.due + 0 = held.due AND q.job + 0 = held.job AND q.origin + 0 = held.origin AND q.seq + 0 = held.seq
+    AND q.partition + 0 = held.partition
 ),
 gone AS (
   DELETE FROM carillon.queue
