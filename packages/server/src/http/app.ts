@@ -2,10 +2,11 @@ import { CarillonError } from '@carillon/contract'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { ApiPorts, HealthPort, MetricsPort } from './api.js'
+import { inspectAddress } from './address-inspect.js'
 import { answerClientError } from './client-errors.js'
 import { parseJsonBody } from './json-body.js'
 import { type KnownRoute, KnownRoutes } from './known-routes.js'
-import { collectOpenApi, operation } from './openapi.js'
+import { collectOpenApi, commonErrors, operation } from './openapi.js'
 import { answerError, answerUnknownRoute } from './problems.js'
 import { requestIdOf } from './request-id.js'
 import { addAccountRoutes } from './routes/account.js'
@@ -133,6 +134,7 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
     if (encoding.toLowerCase() === 'identity') done()
     else done(refusedEncoding(encoding))
   })
+  app.addHook('preValidation', inspectAddress)
   addJobRoutes(app, ports.jobs)
   addJobChangeRoutes(app, ports.jobs)
   addCalendarRoutes(app, ports.calendars)
@@ -154,7 +156,7 @@ const openApiOperation = operation({
   summary: 'This document',
   tag: 'operations',
   answers: { 200: { description: 'OpenAPI 3.1', schema: { type: 'object' } } },
-  errors: ['internal_error'],
+  errors: commonErrors,
 })
 
 function refusedEncoding(encoding: string): CarillonError {

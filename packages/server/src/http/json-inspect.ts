@@ -63,7 +63,8 @@ function unstorableName(name: string): string | null {
   return reason === null ? null : `has a field named ${quoted(name)}, which ${reason}`
 }
 
-function unstorable(text: string): string | null {
+/** Why a text cannot be kept; null where it can. */
+export function unstorable(text: string): string | null {
   if (text.includes('\u0000')) return 'contains the character NUL (\\u0000), which cannot be stored'
   if (loneSurrogate.test(text))
     return 'contains half of a surrogate pair (\\ud800 to \\udfff), which is no text'

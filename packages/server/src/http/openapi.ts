@@ -66,6 +66,8 @@ export function operation({ tag, answers, errors, ...request }: Operation) {
 /** What every call of the API can answer with, whatever it does. */
 export const commonErrors = [
   'malformed_request',
+  'validation_failed',
+  'unknown_field',
   'request_timeout',
   'headers_too_large',
   'internal_error',
@@ -86,7 +88,7 @@ function responseOf({ schema, mediaType = 'application/json', ...rest }: Answer)
 
 function problemResponses(codes: readonly ErrorCode[]): Record<number, object> {
   const byStatus = new Map<number, ErrorCode[]>()
-  for (const code of codes) {
+  for (const code of new Set(codes)) {
     const { status } = errorCatalogue[code]
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
