@@ -19,6 +19,11 @@ export const pages = [
     module: 'packages/contract/dist/index.js',
     render: (built) => built.renderErrorReference(),
   },
+  {
+    file: 'docs/reference/api.md',
+    module: 'packages/server/dist/http/reference/index.js',
+    render: (built) => built.apiReferencePage(),
+  },
 ]
 
 /** Returns the files that differed, after writing them unless `check` is set. */
@@ -28,7 +33,7 @@ export async function generate({ root = projectRoot, check, entries = pages }) {
     const source = join(root, module)
     if (!existsSync(source))
       throw new Error(`${file} is made from ${module}, which is not built: run npm run build`)
-    const text = render(await import(pathToFileURL(source).href))
+    const text = await render(await import(pathToFileURL(source).href))
     const target = join(root, file)
     if (existsSync(target) && readFileSync(target, 'utf8') === text) continue
     differing.push(file)

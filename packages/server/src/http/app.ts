@@ -6,7 +6,7 @@ import { inspectAddress } from './address-inspect.js'
 import { answerClientError } from './client-errors.js'
 import { parseJsonBody } from './json-body.js'
 import { type KnownRoute, KnownRoutes } from './known-routes.js'
-import { collectOpenApi, commonErrors, operation } from './openapi.js'
+import { collectOpenApi } from './openapi.js'
 import { answerError, answerUnknownRoute } from './problems.js'
 import { requestIdOf } from './request-id.js'
 import { addAccountRoutes } from './routes/account.js'
@@ -19,6 +19,7 @@ import { addHealthRoutes } from './routes/health.js'
 import { addJobChangeRoutes } from './routes/job-changes.js'
 import { addJobRoutes } from './routes/jobs.js'
 import { addRedriveRoutes } from './routes/redrives.js'
+import { addReferenceRoutes } from './routes/reference.js'
 import { addLeaseRoutes } from './routes/leases.js'
 import { addRunRoutes } from './routes/runs.js'
 import { addSigningSecretRoutes } from './routes/signing-secrets.js'
@@ -147,17 +148,9 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
   addAccountRoutes(app, ports.account)
   addClusterRoutes(app, ports.account)
   addBrakeRoutes(app, ports.account)
-  app.get('/openapi.json', { schema: openApiOperation }, (_request, reply) => reply.send(app.swagger()))
+  addReferenceRoutes(app)
   done()
 }
-
-const openApiOperation = operation({
-  operationId: 'getOpenApi',
-  summary: 'This document',
-  tag: 'operations',
-  answers: { 200: { description: 'OpenAPI 3.1', schema: { type: 'object' } } },
-  errors: commonErrors,
-})
 
 function refusedEncoding(encoding: string): CarillonError {
   return new CarillonError('unsupported_media_type', {

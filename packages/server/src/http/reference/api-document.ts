@@ -1,0 +1,21 @@
+import { pino } from 'pino'
+import type { ApiPorts } from '../api.js'
+import { buildApp } from '../app.js'
+import type { OpenApiDocument } from './document.js'
+
+/** The OpenAPI document without a server behind it: routes are described when they are added, and nothing is called. */
+export async function apiDocument(version: string): Promise<OpenApiDocument> {
+  const nobody = new Proxy({}, { get: () => nobody }) as ApiPorts
+  const { app } = buildApp({
+    maxBodyBytes: 1,
+    version,
+    log: pino({ level: 'silent' }),
+    health: { live: () => true, ready: () => Promise.resolve({ ready: true, checks: {} }) },
+    metrics: { contentType: 'text/plain', render: () => Promise.resolve('') },
+    api: nobody,
+    dashboardDir: null,
+  })
+  const answer = await app.inject('/api/v1/openapi.json')
+  await app.close()
+  return answer.json<OpenApiDocument>()
+}
