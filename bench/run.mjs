@@ -6,6 +6,7 @@ const workloads = {
   'first-tick': () => import('./first-tick.mjs'),
   'in-flight': () => import('./in-flight.mjs'),
   'old-snapshot': () => import('./old-snapshot.mjs'),
+  register: () => import('./register.mjs'),
   lanes: () => import('./lanes.mjs'),
   time: () => import('./time.mjs'),
   wheel: () => import('./wheel.mjs'),

@@ -42,6 +42,15 @@ describe('npm run bench', () => {
       expect(figures[name], name).toBeGreaterThan(0)
   })
 
+  it('registers jobs one by one, with keys and in bulk', () => {
+    const { status, stdout } = bench('register', '--n', '500', '--seconds', '1', '--json')
+    expect(status).toBe(0)
+    const figures = JSON.parse(stdout) as Record<string, unknown>
+    expect(figures).toMatchObject({ workload: 'register', in_flight: 32, bulk_jobs: 500 })
+    for (const name of ['single_per_second', 'keyed_per_second', 'bulk_per_second'])
+      expect(figures[name], name).toBeGreaterThan(0)
+  })
+
   it('names the workloads when asked for one that is not there', () => {
     const { status, stderr } = bench('whel')
     expect(status).toBe(2)

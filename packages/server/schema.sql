@@ -29,6 +29,29 @@ BEGIN
   ON CONFLICT (tenant) DO UPDATE SET capacity = excluded.capacity;
 END $function$;
 
+CREATE OR REPLACE FUNCTION carillon.count_job()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE carillon.tenant_jobs SET jobs = greatest(0, jobs + TG_ARGV[0]::int) WHERE tenant = new.tenant;
+  RETURN new;
+END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.creatable(asked integer, max_jobs integer, jobs integer, per_second double precision, tokens double precision, refilled_at bigint)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ SELECT least(asked, greatest(0, max_jobs - jobs),
+                     CASE WHEN per_second IS NULL THEN asked
+                          ELSE least(asked, floor(carillon.create_tokens(per_second, tokens, refilled_at)))::int END) $function$;
+
+CREATE OR REPLACE FUNCTION carillon.create_tokens(per_second double precision, tokens double precision, refilled_at bigint)
+ RETURNS double precision
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ SELECT least(greatest(1, per_second), tokens + greatest(0, carillon.now_ms() - refilled_at) / 1000.0 * per_second) $function$;
+
 CREATE OR REPLACE FUNCTION carillon.drop_ledger_days(before date)
  RETURNS integer
  LANGUAGE plpgsql
@@ -308,8 +331,10 @@ CREATE TABLE carillon.idempotency_keys (
   tenant integer NOT NULL,
   key text NOT NULL,
   request bytea NOT NULL,
-  answer jsonb,
   created_at bigint NOT NULL DEFAULT carillon.now_ms(),
+  status smallint NOT NULL,
+  body text NOT NULL,
+  location text,
   CONSTRAINT idempotency_keys_pkey PRIMARY KEY (tenant, key)
 );
 
@@ -609,6 +634,17 @@ CREATE TABLE carillon.targets (
   CONSTRAINT targets_timeout_seconds_check CHECK ((timeout_seconds >= 1))
 ) WITH (fillfactor = 50);
 
+CREATE TABLE carillon.tenant_jobs (
+  tenant integer NOT NULL,
+  jobs integer NOT NULL,
+  granted integer NOT NULL DEFAULT 0,
+  tokens double precision NOT NULL DEFAULT 0,
+  refilled_at bigint NOT NULL DEFAULT 0,
+  recounted_at bigint NOT NULL DEFAULT carillon.now_ms(),
+  CONSTRAINT tenant_jobs_pkey PRIMARY KEY (tenant),
+  CONSTRAINT tenant_jobs_jobs_check CHECK ((jobs >= 0))
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, fillfactor = 10);
+
 CREATE TABLE carillon.tenant_slots (
   tenant integer NOT NULL,
   capacity integer NOT NULL,
@@ -624,8 +660,12 @@ CREATE TABLE carillon.tenants (
   min_interval_seconds integer,
   created_at bigint NOT NULL DEFAULT carillon.now_ms(),
   weight integer NOT NULL DEFAULT 100,
+  max_jobs integer,
+  create_per_second double precision,
   CONSTRAINT tenants_pkey PRIMARY KEY (tenant),
   CONSTRAINT tenants_name_key UNIQUE (name),
+  CONSTRAINT tenants_create_per_second_check CHECK ((create_per_second > (0)::double precision)),
+  CONSTRAINT tenants_max_jobs_check CHECK ((max_jobs >= 0)),
   CONSTRAINT tenants_min_interval_seconds_check CHECK ((min_interval_seconds >= 1)),
   CONSTRAINT tenants_weight_check CHECK (((weight >= 1) AND (weight <= 10000)))
 );
@@ -734,6 +774,8 @@ CREATE INDEX dead_letters_latest_of_job ON carillon.dead_letters USING btree (jo
 
 CREATE INDEX effects_old ON carillon.effects USING btree (created_at);
 
+CREATE INDEX idempotency_keys_old ON carillon.idempotency_keys USING btree (created_at);
+
 CREATE INDEX jobs_by_route ON carillon.jobs USING btree (route) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text]));
 
 CREATE INDEX jobs_by_tenant ON carillon.jobs USING btree (tenant, job) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text]));
@@ -800,4 +842,10 @@ ALTER TABLE carillon.signing_secrets ADD CONSTRAINT signing_secrets_tenant_fkey 
 
 ALTER TABLE carillon.targets ADD CONSTRAINT targets_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
+ALTER TABLE carillon.tenant_jobs ADD CONSTRAINT tenant_jobs_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
 ALTER TABLE carillon.tenant_slots ADD CONSTRAINT tenant_slots_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
+CREATE TRIGGER jobs_given_up AFTER UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state = ANY (ARRAY['active'::text, 'paused'::text])) AND (new.state <> ALL (ARRAY['active'::text, 'paused'::text, 'ended'::text])))) EXECUTE FUNCTION carillon.count_job('-1');
+
+CREATE TRIGGER jobs_revived BEFORE UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state <> ALL (ARRAY['active'::text, 'paused'::text])) AND (new.state = ANY (ARRAY['active'::text, 'paused'::text])))) EXECUTE FUNCTION carillon.count_job('1');

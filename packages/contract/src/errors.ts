@@ -116,6 +116,11 @@ export const errorCatalogue = {
     title: 'The job has changed meanwhile',
     hint: 'Read the job, apply the change to what it is now, and send its version.',
   },
+  idempotency_key_in_use: {
+    status: 409,
+    title: 'A call with this idempotency key is being worked on',
+    hint: 'Wait a moment and repeat the call: its answer is given again. Calls that differ need keys that differ.',
+  },
   calendar_in_use: {
     status: 409,
     title: 'Live jobs name this calendar',
@@ -139,7 +144,7 @@ export const errorCatalogue = {
   body_too_large: {
     status: 413,
     title: 'The body is too large',
-    hint: 'Keep the payload small and pass a reference to large data. CARILLON_MAX_BODY_BYTES is the limit.',
+    hint: 'Keep the payload small and pass a reference to large data. CARILLON_MAX_BODY_BYTES is the limit, CARILLON_MAX_BULK_BODY_BYTES that of POST /api/v1/jobs/bulk.',
   },
   unsupported_media_type: {
     status: 415,
@@ -201,6 +206,26 @@ export const errorCatalogue = {
     title: 'The cursor is not one that this server gave',
     hint: 'Pass next_cursor of the previous page unchanged, with the same filters.',
   },
+  idempotency_key_reused: {
+    status: 422,
+    title: 'The idempotency key belongs to another request',
+    hint: 'A key stands for one request: method, path and body. Send another key, or the request that it was first sent with.',
+  },
+  bulk_refused: {
+    status: 422,
+    title: 'Nothing was created, because a job of the call was refused',
+    hint: 'The call was `atomic`. Correct the jobs that `results` calls failed and send all of them again, or send `"atomic": false`.',
+  },
+  job_quota_exceeded: {
+    status: 429,
+    title: 'The tenant has as many live jobs as it may have',
+    hint: 'Delete or cancel jobs that are no longer needed: their places are free at once. The limit is max_jobs of the tenant, or CARILLON_MAX_JOBS.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Jobs are created faster than is allowed',
+    hint: 'Wait as long as Retry-After says. The limit is create_per_second of the tenant, or CARILLON_CREATE_PER_SECOND.',
+  },
   headers_too_large: {
     status: 431,
     title: 'The request line and headers are too large',
@@ -231,6 +256,10 @@ export interface CarillonErrorOptions {
   detail?: string
   hint?: string
   errors?: FieldProblem[]
+  /** Further fields of the problem document. */
+  more?: object
+  /** When it may be worth another try; sent as Retry-After. */
+  retryAfterSeconds?: number
   cause?: unknown
 }
 
@@ -241,6 +270,8 @@ export class CarillonError extends Error {
   readonly status: number
   readonly hint: string
   readonly errors: readonly FieldProblem[]
+  readonly retryAfterSeconds: number | undefined
+  readonly more: object
 
   constructor(code: ErrorCode, options: CarillonErrorOptions = {}) {
     const entry = errorCatalogue[code]
@@ -249,5 +280,7 @@ export class CarillonError extends Error {
     this.status = entry.status
     this.hint = options.hint ?? entry.hint
     this.errors = options.errors ?? []
+    this.retryAfterSeconds = options.retryAfterSeconds
+    this.more = options.more ?? {}
   }
 }

@@ -33,6 +33,7 @@ export function toProblem(error: CarillonError, requestId: string): Problem {
     hint: error.hint,
     request_id: requestId,
     errors: [...error.errors],
+    ...error.more,
   }
 }
 

@@ -250,6 +250,7 @@ function composeHttp(
     host: config.host,
     port: config.port,
     maxBodyBytes: config.maxBodyBytes,
+    maxBulkBodyBytes: config.maxBulkBodyBytes,
     // Part of the drain: requests are short, and runs under way need the time more.
     closeTimeoutMs: Math.min(3_000, config.drainSeconds * 200),
     version,

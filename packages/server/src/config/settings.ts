@@ -1,3 +1,4 @@
+import { creationSettings } from './creation-settings.js'
 import type { Setting, ValueOf } from './setting.js'
 
 const roles = ['api', 'scheduler', 'worker'] as const
@@ -253,6 +254,7 @@ export const settings = {
     default: false,
     doc: 'Whether this worker runs commands: then everybody who may register jobs may run programs as its user.',
   },
+  ...creationSettings,
   minIntervalSeconds: {
     env: 'CARILLON_MIN_INTERVAL_SECONDS',
     type: 'seconds',
@@ -318,7 +320,17 @@ export const settings = {
     default: 1_048_576,
     min: 1_024,
     max: 104_857_600,
-    doc: 'The largest request body that the API reads.',
+    doc: 'The largest request body that the API reads; also the most that one job of a bulk call may have.',
+  },
+  maxBulkBodyBytes: {
+    env: 'CARILLON_MAX_BULK_BODY_BYTES',
+    type: 'int',
+    unit: 'bytes',
+    group: 'API',
+    default: 33_554_432,
+    min: 1_024,
+    max: 268_435_456,
+    doc: 'The largest request body of `POST /api/v1/jobs/bulk`.',
   },
   logLevel: {
     env: 'CARILLON_LOG_LEVEL',

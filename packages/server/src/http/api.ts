@@ -1,4 +1,5 @@
 import type {
+  CarillonError,
   Brake,
   BrakeInput,
   Calendar,
@@ -18,6 +19,7 @@ import type {
   JobPatch,
   LeaseAnswer,
   LeaseInput,
+  OnConflict,
   PauseInput,
   Redrive,
   RedriveFilter,
@@ -38,13 +40,59 @@ import type {
 /** What main.ts hands to the HTTP room. Rules and SQL live behind these; errors come out as CarillonError. */
 export interface JobsPort {
   create(tenant: number, input: JobInput): Promise<Job>
+  /** A call that may be repeated: a repetition has the answer of the first. */
+  createOnce(tenant: number, input: JobInput, call: KeyedCall): Promise<Replayable>
+  /** What became of each, in their order. `undone`: nothing was created, because one failed of an atomic call. */
+  createMany(
+    tenant: number,
+    items: readonly BulkItem[],
+    options: { atomic: boolean; onConflict: OnConflict },
+    inside?: Inside,
+  ): Promise<{ outcomes: BulkOutcome[]; undone: boolean }>
   list(tenant: number, query: PageQuery): Promise<{ data: Job[]; next_cursor: string | null }>
   get(tenant: number, jobId: string): Promise<Job>
   delete(tenant: number, jobId: string): Promise<void>
   pause(tenant: number, jobId: string, input: PauseInput): Promise<Job>
   resume(tenant: number, jobId: string): Promise<Job>
   edit(tenant: number, jobId: string, patch: JobPatch): Promise<Job>
-  trigger(tenant: number, jobId: string): Promise<Run>
+  trigger(tenant: number, jobId: string, inside?: Inside): Promise<Run>
+}
+
+/** One job of many: as it was sent, or what is wrong with it already. */
+export type BulkItem = JobInput | CarillonError
+
+export type BulkOutcome =
+  | { status: 'created'; jobId: string; nextRunAt: number }
+  | { status: 'skipped' }
+  | { status: 'failed'; error: CarillonError }
+
+/** An answer as it is sent, and kept under an idempotency key. */
+export interface Answer {
+  status: number
+  body: string
+  location: string | null
+}
+
+/** A call with an idempotency key; `request` is a hash of what was asked. */
+export interface KeyedCall {
+  key: string
+  request: Buffer
+}
+
+export interface Replayable {
+  answer: Answer
+  replayed: boolean
+}
+
+/** The transaction in which a key is kept. What is in it is no matter of this room: it is handed on to the ports. */
+export type Inside = object
+
+/** Calls that have their effect once, however often they are sent. */
+export interface IdempotencyPort {
+  /** Does the work, or gives the answer that is kept. What the work does `inside` is committed with the answer. */
+  once(tenant: number, call: KeyedCall, work: (inside: Inside) => Promise<Answer>): Promise<Replayable>
+  /** Keeps the answer of a call that changed nothing. */
+  keep(tenant: number, call: KeyedCall, answer: Answer): Promise<void>
 }
 
 export interface CalendarsPort {
@@ -150,6 +198,7 @@ export interface MetricsPort {
 
 export interface ApiPorts {
   jobs: JobsPort
+  idempotency: IdempotencyPort
   calendars: CalendarsPort
   targets: TargetsPort
   runs: RunsPort

@@ -11,6 +11,7 @@ import { answerError, answerUnknownRoute } from './problems.js'
 import { requestIdOf } from './request-id.js'
 import { addAccountRoutes } from './routes/account.js'
 import { addBrakeRoutes } from './routes/brake.js'
+import { addBulkRoute } from './routes/bulk.js'
 import { addClusterRoutes } from './routes/cluster.js'
 import { addCalendarRoutes } from './routes/calendars.js'
 import { addDeadLetterRoutes } from './routes/dead-letters.js'
@@ -30,6 +31,8 @@ import { toValidationError } from './validation.js'
 
 export interface AppOptions {
   maxBodyBytes: number
+  /** Of POST /jobs/bulk. */
+  maxBulkBodyBytes?: number
   version: string
   log: Logger
   health: HealthPort
@@ -38,6 +41,8 @@ export interface AppOptions {
   api: ApiPorts | null
   dashboardDir: string | null
 }
+
+const defaultBulkBodyBytes = 32 * 1024 * 1024
 
 /** Fastify with everything of ours on it, not yet listening. */
 export function buildApp(options: AppOptions): { app: FastifyInstance; routes: readonly KnownRoute[] } {
@@ -56,7 +61,8 @@ export function buildApp(options: AppOptions): { app: FastifyInstance; routes: r
     addHealthRoutes(scope, options.health, options.metrics)
     const { api, dashboardDir } = options
     if (api === null) return
-    await scope.register(addApi, { prefix: '/api/v1', ports: api })
+    const { maxBulkBodyBytes = defaultBulkBodyBytes } = options
+    await scope.register(addApi, { prefix: '/api/v1', ports: api, maxBulkBodyBytes })
     if (dashboardDir !== null) await scope.register(async (pages) => addDashboard(pages, dashboardDir))
   })
   return { app, routes: routes.all }
@@ -129,15 +135,20 @@ function addCommonHeaders(app: FastifyInstance): void {
   })
 }
 
-function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () => void): void {
+function addApi(
+  app: FastifyInstance,
+  { ports, maxBulkBodyBytes }: { ports: ApiPorts; maxBulkBodyBytes: number },
+  done: () => void,
+): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity'
     if (encoding.toLowerCase() === 'identity') done()
     else done(refusedEncoding(encoding))
   })
   app.addHook('preValidation', inspectAddress)
-  addJobRoutes(app, ports.jobs)
-  addJobChangeRoutes(app, ports.jobs)
+  addJobRoutes(app, ports.jobs, ports.idempotency)
+  addBulkRoute(app, ports.jobs, ports.idempotency, maxBulkBodyBytes)
+  addJobChangeRoutes(app, ports.jobs, ports.idempotency)
   addCalendarRoutes(app, ports.calendars)
   addTargetRoutes(app, ports.targets)
   addRunRoutes(app, ports.runs)

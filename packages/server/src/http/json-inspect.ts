@@ -4,7 +4,9 @@ import { pointerOf, quoted } from './pointer.js'
 /** Names that reach an object's prototype when a careless merge copies them. */
 const refusedNames = new Set(['__proto__', 'constructor'])
 
-/** Matches a half of a surrogate pair that stands alone: with the u flag a whole pair is one character. */
+/** A half of a surrogate pair that stands alone. Few texts have anything like it: the rest is told by one quick look. */
+const surrogate = /[\ud800-\udfff]/
+/** With the u flag a whole pair is one character. */
 const loneSurrogate = /\p{Surrogate}/u
 
 const mostProblems = 20
@@ -66,7 +68,7 @@ function unstorableName(name: string): string | null {
 /** Why a text cannot be kept; null where it can. */
 export function unstorable(text: string): string | null {
   if (text.includes('\u0000')) return 'contains the character NUL (\\u0000), which cannot be stored'
-  if (loneSurrogate.test(text))
+  if (surrogate.test(text) && loneSurrogate.test(text))
     return 'contains half of a surrogate pair (\\ud800 to \\udfff), which is no text'
   return null
 }

@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger'
 import { type ErrorCode, errorCatalogue, Problem } from '@carillon/contract'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import { refTo } from './schemas.js'
 
 /** Collects every route that is registered after it into one OpenAPI 3.1 document. */
@@ -29,8 +29,16 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       ],
     },
     convertConstToEnum: false,
+    transform: ({ schema, url }) => ({ schema: documented(schema as Documented), url }),
     refResolver: { buildLocalReference: (schema) => schema['$id'] as string },
   })
+}
+
+type Documented = FastifySchema & { documentedBody?: object }
+
+/** A body that is checked piece by piece is shown whole. */
+function documented({ documentedBody, ...schema }: Documented): FastifySchema {
+  return documentedBody === undefined ? schema : { ...schema, body: documentedBody }
 }
 
 interface Answer {
@@ -46,7 +54,10 @@ export interface Operation {
   summary: string
   tag: 'jobs' | 'runs' | 'dead letters' | 'workers' | 'targets' | 'calendars' | 'webhooks' | 'operations'
   description?: string
+  headers?: object
   body?: object
+  /** What readers of the document see in place of `body`. */
+  documentedBody?: object
   querystring?: object
   params?: object
   answers: Record<number, Answer>

@@ -24,7 +24,8 @@ export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  if (error.code === 'database_unavailable') void reply.header('Retry-After', '1')
+  const retryAfter = error.code === 'database_unavailable' ? 1 : error.retryAfterSeconds
+  if (retryAfter !== undefined) void reply.header('Retry-After', String(retryAfter))
   return (
     reply
       // Fastify closes the connection under a body it refuses. A sender that still writes would be reset and never see

@@ -39,7 +39,7 @@ export function toValidationError(
     const problem = describe(fault)
     if (problem !== null && !found.has(problem.pointer)) found.set(problem.pointer, problem)
   }
-  const problems = [...found.values()].map((problem) => (part === 'querystring' ? inQuery(problem) : problem))
+  const problems = [...found.values()].map((problem) => inPart(part, problem))
   return refusal(problems, unknown.length > 0 ? 'unknown_field' : 'validation_failed')
 }
 
@@ -50,8 +50,9 @@ function unknownJob(faults: readonly SchemaFault[]): CarillonError {
   })
 }
 
-function inQuery(problem: FieldProblem): FieldProblem {
-  return { ...problem, pointer: `query:${problem.pointer.slice(1)}` }
+function inPart(part: string, problem: FieldProblem): FieldProblem {
+  const place = { querystring: 'query', headers: 'header' }[part]
+  return place === undefined ? problem : { ...problem, pointer: `${place}:${problem.pointer.slice(1)}` }
 }
 
 function describe(fault: SchemaFault): FieldProblem | null {

@@ -1,5 +1,6 @@
 import type { ApiPorts, LeasesPort } from '../http/api.js'
 import { Account } from '../pipeline/account/account.js'
+import { Idempotency } from '../pipeline/idempotency.js'
 import { Targets } from '../pipeline/protect/targets.js'
 import { History } from '../pipeline/record/history.js'
 import { Calendars } from '../pipeline/register/calendars.js'
@@ -22,7 +23,11 @@ export function composeApi(
   const { config, database, databaseClock } = context
   const guard = addressGuardOf(config)
   const lateToleranceMs = config.lateToleranceSeconds * 1000
+  const idempotency = new Idempotency(database)
   const registry = new Registry({
+    idempotency,
+    quota: { maxJobs: config.maxJobs, createPerSecond: config.createPerSecond },
+    maxJobBytes: config.maxBodyBytes,
     database,
     databaseClock,
     minIntervalMs: config.minIntervalSeconds * 1000,
@@ -45,6 +50,7 @@ export function composeApi(
   })
   return {
     jobs: registry,
+    idempotency,
     leases,
     calendars,
     signingSecrets: new Secrets(database),

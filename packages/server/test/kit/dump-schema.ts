@@ -36,6 +36,7 @@ export async function dumpSchema(client: pg.Client, schema = 'carillon'): Promis
     constraints
       .filter(({ kind }) => kind === 'f')
       .map(({ table, name, definition }) => `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition};`),
+    (await ask<Line>(triggersQuery)).map(({ line }) => `${line};`),
     (await ask<Line>(commentsQuery)).map(({ line }) => line),
   ]
   const text = sections.filter((section) => section.length > 0).map((section) => section.join('\n\n'))
@@ -164,8 +165,9 @@ const unknownQuery = `
   WHERE t.typnamespace = $1::regnamespace AND t.typtype NOT IN ('e') AND t.typcategory <> 'A'
     AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = t.typrelid AND c.relkind IN ('r', 'p'))
   UNION ALL
-  SELECT 'trigger: ' || t.tgname FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
-  WHERE c.relnamespace = $1::regnamespace AND NOT t.tgisinternal
+  SELECT 'trigger that is off, or of a constraint: ' || t.tgname
+  FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+  WHERE c.relnamespace = $1::regnamespace AND NOT t.tgisinternal AND (t.tgenabled <> 'O' OR t.tgconstraint <> 0)
   UNION ALL
   SELECT 'policy: ' || p.polname FROM pg_catalog.pg_policy p JOIN pg_catalog.pg_class c ON c.oid = p.polrelid
   WHERE c.relnamespace = $1::regnamespace
@@ -281,3 +283,9 @@ const commentsQuery = `
   LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid
   WHERE c.relnamespace = $1::regnamespace
   ORDER BY c.relname COLLATE "C", d.objsubid`
+
+const triggersQuery = `
+  SELECT pg_catalog.pg_get_triggerdef(t.oid) AS line
+  FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+  WHERE c.relnamespace = $1::regnamespace AND NOT t.tgisinternal
+  ORDER BY c.relname, t.tgname`

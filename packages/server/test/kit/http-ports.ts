@@ -1,8 +1,17 @@
 import { CarillonError, type Job, type JobInput, type Run, type RunDetail } from '@carillon/contract'
 import { pino } from 'pino'
-import type { ApiPorts, HealthPort, JobsPort, MetricsPort, PageQuery, RunsPort } from '../../src/http/api.js'
+import type {
+  ApiPorts,
+  BulkOutcome,
+  HealthPort,
+  JobsPort,
+  MetricsPort,
+  PageQuery,
+  RunsPort,
+} from '../../src/http/api.js'
 import type { HttpOptions } from '../../src/http/server.js'
 import { MemoryAccount } from './account-port.js'
+import { MemoryIdempotency } from './idempotency-port.js'
 import { MemoryLeases } from './leases-port.js'
 import { MemoryCalendars } from './calendars-port.js'
 import { MemoryDeadLetters, runDetailOf } from './dead-letters-port.js'
@@ -21,6 +30,7 @@ export class MemoryPorts implements ApiPorts {
   readonly deadLetters = new MemoryDeadLetters()
   readonly signingSecrets = new MemorySigningSecrets()
   readonly targets = new MemoryTargets()
+  readonly idempotency = new MemoryIdempotency()
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
 
@@ -30,6 +40,24 @@ export class MemoryPorts implements ApiPorts {
       const job = jobFrom(input, this.stored.size + 1)
       this.stored.set(job.job_id, job)
       return Promise.resolve(job)
+    },
+    createOnce: (tenant, input, call) =>
+      this.idempotency.once(tenant, call, async () => {
+        const job = await this.jobs.create(tenant, input)
+        return { status: 201, body: JSON.stringify(job), location: `/api/v1/jobs/${job.job_id}` }
+      }),
+    createMany: async (tenant, items, { atomic }) => {
+      const undone = atomic && items.some((item) => item instanceof CarillonError)
+      const outcomes: BulkOutcome[] = []
+      for (const item of items) {
+        if (item instanceof CarillonError) outcomes.push({ status: 'failed', error: item })
+        else if (undone) outcomes.push({ status: 'skipped' })
+        else {
+          const { job_id: jobId } = await this.jobs.create(tenant, item)
+          outcomes.push({ status: 'created', jobId, nextRunAt: Date.UTC(2026, 11, 1) })
+        }
+      }
+      return { outcomes, undone }
     },
     list: (_tenant, query) => {
       this.pages.push(query)
@@ -44,8 +72,8 @@ export class MemoryPorts implements ApiPorts {
     pause: (_tenant, jobId, input) => this.change(jobId, { pause: input }),
     resume: (_tenant, jobId) => this.change(jobId, { resume: true }),
     edit: (_tenant, jobId, patch) => this.change(jobId, { edit: patch }),
-    trigger: async (_tenant, jobId) => {
-      await this.change(jobId, { trigger: true })
+    trigger: async (_tenant, jobId, inside) => {
+      await this.change(jobId, { trigger: inside ?? true })
       return runOf(jobId, 1, { status: 'pending' })
     },
   }

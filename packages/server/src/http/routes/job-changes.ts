@@ -1,7 +1,8 @@
 import { Job, JobPatch, PauseInput, Run } from '@carillon/contract'
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
-import type { JobsPort } from '../api.js'
+import type { IdempotencyPort, JobsPort } from '../api.js'
+import { idempotencyErrors, idempotencyHeaders, idempotent } from '../idempotent.js'
 import { bodyMayBeEmpty, emptyBody } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { refTo } from '../schemas.js'
@@ -44,10 +45,11 @@ const triggerOperation = operation({
     'No tick is used up, and the run does not count for max_runs. Its overlap_policy holds: a run that is passed over ' +
     'has the status skipped.',
   tag: 'jobs',
+  headers: idempotencyHeaders,
   params: jobParams,
   body: noFields,
   answers: { 202: { description: 'The run, or the record that there is none', schema: refTo(Run) } },
-  errors: [...bodyErrors, 'job_not_found', ...commonErrors],
+  errors: [...bodyErrors, 'job_not_found', ...idempotencyErrors, ...commonErrors],
 })
 
 const editOperation = operation({
@@ -77,7 +79,7 @@ const editOperation = operation({
   ],
 })
 
-export function addJobChangeRoutes(app: FastifyInstance, jobs: JobsPort): void {
+export function addJobChangeRoutes(app: FastifyInstance, jobs: JobsPort, idempotency: IdempotencyPort): void {
   app.post<{ Params: JobParams; Body: PauseInput }>('/jobs/:job_id/pause', {
     schema: pauseOperation,
     preValidation: bodyMayBeEmpty,
@@ -93,8 +95,10 @@ export function addJobChangeRoutes(app: FastifyInstance, jobs: JobsPort): void {
   app.post<{ Params: JobParams }>('/jobs/:job_id/trigger', {
     schema: triggerOperation,
     preValidation: bodyMayBeEmpty,
-    handler: async (request, reply) =>
-      reply.code(202).send(await jobs.trigger(await resolveTenant(request), request.params.job_id)),
+    handler: idempotent<{ Params: JobParams }>(idempotency, async (request, tenant, inside) => ({
+      status: 202,
+      body: await jobs.trigger(tenant, request.params.job_id, inside),
+    })),
   })
 
   app.patch<{ Params: JobParams; Body: JobPatch }>('/jobs/:job_id', {

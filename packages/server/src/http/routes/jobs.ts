@@ -1,7 +1,8 @@
 import { Job, JobInput, JobList, limits } from '@carillon/contract'
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
-import type { JobsPort } from '../api.js'
+import type { IdempotencyPort, JobsPort } from '../api.js'
+import { idempotencyErrors, idempotencyHeaders, keptOrRefused, keyedCallOf } from '../idempotent.js'
 import { emptyBody } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { type PageParameters, pageOf, pageSchema, readIntegers } from '../page.js'
@@ -19,6 +20,7 @@ const createOperation = operation({
   operationId: 'createJob',
   summary: 'Register a job',
   tag: 'jobs',
+  headers: idempotencyHeaders,
   body: refTo(JobInput),
   answers: {
     201: {
@@ -37,6 +39,9 @@ const createOperation = operation({
     'invalid_timezone',
     'invalid_template',
     'invalid_target',
+    'job_quota_exceeded',
+    'rate_limited',
+    ...idempotencyErrors,
     ...commonErrors,
   ],
 })
@@ -71,12 +76,19 @@ const deleteOperation = operation({
   errors: ['job_not_found', ...commonErrors],
 })
 
-export function addJobRoutes(app: FastifyInstance, jobs: JobsPort): void {
+export function addJobRoutes(app: FastifyInstance, jobs: JobsPort, idempotency: IdempotencyPort): void {
   app.post<{ Body: JobInput }>('/jobs', {
     schema: createOperation,
     preValidation: (request, _reply, done) => done(request.body === undefined ? emptyBody() : undefined),
     handler: async (request, reply) => {
-      const job = await jobs.create(await resolveTenant(request), request.body)
+      const tenant = await resolveTenant(request)
+      const call = keyedCallOf(request)
+      if (call !== null) {
+        return keptOrRefused({ idempotency, tenant, call, request, reply }, () =>
+          jobs.createOnce(tenant, request.body, call),
+        )
+      }
+      const job = await jobs.create(tenant, request.body)
       return reply.code(201).header('Location', `/api/v1/jobs/${job.job_id}`).send(job)
     },
   })

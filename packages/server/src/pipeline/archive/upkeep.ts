@@ -26,6 +26,10 @@ const forgetWorkersStatement = statement<{ retention_ms: number; most: number },
   new URL('./forget-workers.sql', import.meta.url),
 )
 
+const forgetAnswersStatement = statement<{ retention_ms: number; most: number }, { key: string }>(
+  new URL('./forget-answers.sql', import.meta.url),
+)
+
 export interface UpkeepOptions {
   database: Database
   log: Logger
@@ -38,6 +42,9 @@ const mostPerStatement = 1_000
 const dayMs = 86_400_000
 /** So long after its end a worker over HTTP is still told that it is gone. */
 const workerRetentionMs = 3_600_000
+
+/** So long an idempotency key is known, at least. */
+const answerRetentionMs = dayMs
 
 /** Keeps the house in bounds: ledger days made ahead and dropped after their time, ended one-offs collected. */
 export class Upkeep {
@@ -77,7 +84,11 @@ export class Upkeep {
       retention_ms: workerRetentionMs,
       most: mostPerStatement,
     })
-    const counts = [collected.length, gone?.forgotten, effects.length, workers.length]
+    const answers = await database.run(forgetAnswersStatement, {
+      retention_ms: answerRetentionMs,
+      most: mostPerStatement,
+    })
+    const counts = [collected.length, gone?.forgotten, effects.length, workers.length, answers.length]
     return counts.some((count) => count === mostPerStatement)
   }
 

@@ -19,7 +19,7 @@ const loadStatement = statement<
   SeenTimer
 >(new URL('./load-horizon.sql', import.meta.url))
 const changedStatement = statement<
-  { partitions: number[]; since: number; after: number; most: number },
+  { partitions: number[]; since: number; after: number; horizon_ms: number; most: number },
   { job: number; partition: number; start_at: number | null; changed_at: number; now: number }
 >(new URL('./changed.sql', import.meta.url))
 
@@ -169,6 +169,7 @@ export class Horizon {
       partitions,
       since,
       after,
+      horizon_ms: this.options.horizonMs,
       most: mostChanges,
     })
     for (const { job, partition, start_at: startAt } of changes) {

@@ -1,47 +1,158 @@
-import type { JobInput } from '@carillon/contract'
+import { CarillonError } from '@carillon/contract'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { jobIdOf } from '../../platform/ids.js'
 import { partitionOf } from '../../platform/partition.js'
-import { nameTaken } from './change.js'
-import type { NewJob } from './definition.js'
+import type { Answer } from '../idempotency.js'
+import { answerParts, type Candidate, locationOf } from './candidate.js'
 
 interface CreateParams {
+  tenant: number
   uuids: string[]
-  tenants: number[]
   partitions: number[]
   names: string[]
-  definitions: string[]
+  /** An array, as JSON: quoting each of its elements as an element of an SQL array, too, would cost more than all the rest. */
+  definitions: string
   one_offs: boolean[]
   routes: number[]
+  nows: number[]
   froms: number[]
   dues: number[]
   start_ats: number[]
   zone_data: string
+  min_interval: number | null
+  max_jobs: number
+  per_second: number | null
+  look: boolean
+  key_places: number[]
+  keys: string[]
+  requests: Buffer[]
+  heads: string[]
+  unserved: string[]
+  tails: string[]
+  locations: string[]
 }
 
-const createStatement = statement<CreateParams, { uuid: string }>(
-  new URL('./create-jobs.sql', import.meta.url),
-)
+interface CreateRow {
+  place: number
+  outcome:
+    | 'created'
+    | 'taken'
+    | 'over_quota'
+    | 'over_rate'
+    | 'uncounted'
+    | 'other_terms'
+    | 'known'
+    | 'key_in_use'
+  served: boolean | null
+  min_interval: number | null
+  max_jobs: number
+  wait_ms: number | null
+  recounted_at: number
+  known_request: Buffer | null
+  known_status: number
+  known_body: string
+  known_location: string | null
+}
 
-/** Stores a job with its timer, unless a live one has its name. */
-export async function createJob(
+/** What became of one candidate in the statement. */
+export type Fate =
+  | { outcome: 'created'; served: boolean }
+  | { outcome: 'uncounted' | 'key_in_use' }
+  /** It was granted a place in the count as of then, and did not use it. */
+  | { outcome: 'taken'; countedAt: number }
+  | { outcome: 'over_quota'; maxJobs: number }
+  | { outcome: 'over_rate'; waitMs: number }
+  | { outcome: 'other_terms'; minInterval: number | null }
+  | { outcome: 'known'; known: Answer & { request: Buffer } }
+
+export interface Quota {
+  maxJobs: number
+  /** 0: any number. */
+  createPerSecond: number
+}
+
+const createStatement = statement<CreateParams, CreateRow>(new URL('./create-jobs.sql', import.meta.url))
+
+/**
+ * Stores jobs of one tenant with their timers, each that can be, and says in their order what became of them. All were
+ * checked by the same terms. `look`: whether workers serve them is wanted, too.
+ */
+export async function createJobs(
   runner: Runner,
-  { uuid, tenant, route }: { uuid: string; tenant: number; route: number },
-  { name }: JobInput,
-  job: NewJob,
-): Promise<void> {
-  const [made] = await runner.run(createStatement, {
-    uuids: [uuid],
-    tenants: [tenant],
-    partitions: [partitionOf(uuid)],
-    names: [job.definition.name],
-    definitions: [JSON.stringify(job.definition)],
-    one_offs: [job.oneOff],
-    routes: [route],
-    froms: [job.from],
-    dues: [job.due],
-    start_ats: [job.startAt],
+  { tenant, quota, look }: { tenant: number; quota: Quota; look: boolean },
+  candidates: readonly Candidate[],
+  routes: readonly number[],
+): Promise<Fate[]> {
+  const rows = await runner.run(createStatement, {
+    tenant,
+    uuids: candidates.map(({ uuid }) => uuid),
+    partitions: candidates.map(({ uuid }) => partitionOf(uuid)),
+    names: candidates.map(({ job }) => job.definition.name),
+    definitions: `[${candidates.map(({ text }) => text).join()}]`,
+    one_offs: candidates.map(({ job }) => job.oneOff),
+    routes: [...routes],
+    nows: candidates.map(({ now }) => now),
+    froms: candidates.map(({ job }) => job.from),
+    dues: candidates.map(({ job }) => job.due),
+    start_ats: candidates.map(({ job }) => job.startAt),
     zone_data: process.versions.tz ?? 'unknown',
+    min_interval: candidates[0]?.terms.minInterval ?? null,
+    max_jobs: quota.maxJobs,
+    per_second: quota.createPerSecond === 0 ? null : quota.createPerSecond,
+    look,
+    ...keyParams(candidates),
   })
-  if (made === undefined) throw nameTaken(undefined, name)
+  const fates: Fate[] = []
+  for (const row of rows) fates[row.place - 1] = fateOf(row)
+  if (rows.length !== candidates.length)
+    throw new CarillonError('internal_error', { detail: `There is no tenant ${tenant}.` })
+  return fates
+}
+
+function keyParams(candidates: readonly Candidate[]) {
+  const keyed = candidates.flatMap((candidate, at) =>
+    candidate.terms.call === undefined
+      ? []
+      : [
+          {
+            place: at + 1,
+            call: candidate.terms.call,
+            ...answerParts(candidate),
+            location: locationOf(jobIdOf(candidate.uuid)),
+          },
+        ],
+  )
+  return {
+    key_places: keyed.map(({ place }) => place),
+    keys: keyed.map(({ call }) => call.key),
+    requests: keyed.map(({ call }) => call.request),
+    heads: keyed.map(({ head }) => head),
+    unserved: keyed.map(({ unserved }) => unserved),
+    tails: keyed.map(({ tail }) => tail),
+    locations: keyed.map(({ location }) => location),
+  }
+}
+
+function fateOf(row: CreateRow): Fate {
+  const { outcome } = row
+  switch (outcome) {
+    case 'created':
+      return { outcome, served: row.served ?? true }
+    case 'taken':
+      return { outcome, countedAt: row.recounted_at }
+    case 'over_quota':
+      return { outcome, maxJobs: row.max_jobs }
+    case 'over_rate':
+      return { outcome, waitMs: row.wait_ms ?? 0 }
+    case 'other_terms':
+      return { outcome, minInterval: row.min_interval }
+    case 'known': {
+      const { known_request: request, known_status: status, known_body: body } = row
+      if (request === null) throw new Error('An answer is kept without its request.')
+      return { outcome, known: { request, status, body, location: row.known_location } }
+    }
+    default:
+      return { outcome }
+  }
 }

@@ -45,7 +45,8 @@ function warningsOf(row: JobRow): JobWarning[] {
   return [...(row.served ? [] : [unserved(row)]), ...(timeless === null ? [] : [timeless])]
 }
 
-function unserved(row: JobRow): JobWarning {
+/** No live worker can run it. */
+export function unserved(row: Pick<JobRow, 'kind' | 'task'>): JobWarning {
   if (row.kind === 'task') {
     return {
       code: 'no_worker_for_task',

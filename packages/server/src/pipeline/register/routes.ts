@@ -3,12 +3,14 @@ import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { hostOf } from '../host.js'
 
-const ensureRouteStatement = statement<
-  { tenant: number; kind: string; name: string; priority: number },
-  { route: number }
->(new URL('./ensure-route.sql', import.meta.url))
+const ensureRoutesStatement = statement<
+  { tenant: number; kinds: string[]; names: string[]; priorities: number[] },
+  { route: number; kind: string; name: string; priority: number }
+>(new URL('./ensure-routes.sql', import.meta.url))
 
-const mostCached = 10_000
+const mostCached = 100_000
+
+type Routed = Pick<JobDefinition, 'target' | 'priority'>
 
 /**
  * The number under which workers look for a job's runs: the host that it calls, or its one task, at its
@@ -20,20 +22,53 @@ export class Routes {
   constructor(private readonly database: Database) {}
 
   /** Within a transaction only what was known before is remembered: it may still be rolled back. */
-  async of(
-    tenant: number,
-    { target, priority }: Pick<JobDefinition, 'target' | 'priority'>,
-    runner: Runner = this.database,
-  ): Promise<number> {
-    const name = target.type === 'task' ? target.task : (hostOf(target) ?? '')
-    const key = JSON.stringify([tenant, target.type, name, priority])
-    const known = this.known.get(key)
-    if (known !== undefined) return known
-    const [row] = await runner.run(ensureRouteStatement, { tenant, kind: target.type, name, priority })
-    if (row === undefined) throw new Error(`The route ${key} was not made.`)
-    if (runner !== this.database) return row.route
-    if (this.known.size >= mostCached) this.known.clear()
-    this.known.set(key, row.route)
-    return row.route
+  async of(tenant: number, definition: Routed, runner: Runner = this.database): Promise<number> {
+    const [route] = await this.ofMany(tenant, [definition], runner)
+    if (route === undefined) throw new Error('A route was asked for and not made.')
+    return route
   }
+
+  /** In the order of the definitions. Asks only for those that are new here, all at once. */
+  async ofMany(tenant: number, definitions: readonly Routed[], runner: Runner): Promise<number[]> {
+    const keys = definitions.map((definition) => keyOf(tenant, definition))
+    const unknown = new Map<string, Routed>()
+    for (const [at, key] of keys.entries()) {
+      const definition = definitions[at]
+      if (!this.known.has(key) && definition !== undefined) unknown.set(key, definition)
+    }
+    const made = unknown.size === 0 ? this.known : await this.ensure(tenant, [...unknown.values()], runner)
+    return keys.map((key) => {
+      const route = this.known.get(key) ?? made.get(key)
+      if (route === undefined) throw new Error(`The route ${key} was not made.`)
+      return route
+    })
+  }
+
+  private async ensure(tenant: number, wanted: Routed[], runner: Runner): Promise<Map<string, number>> {
+    const rows = await runner.run(ensureRoutesStatement, {
+      tenant,
+      kinds: wanted.map(({ target }) => target.type),
+      names: wanted.map(({ target }) => nameOf(target)),
+      priorities: wanted.map(({ priority }) => priority),
+    })
+    const made = new Map(
+      rows.map(({ route, kind, name, priority }) => [textOf(tenant, kind, name, priority), route]),
+    )
+    if (runner !== this.database) return made
+    if (this.known.size + made.size > mostCached) this.known.clear()
+    for (const [key, route] of made) this.known.set(key, route)
+    return made
+  }
+}
+
+function keyOf(tenant: number, { target, priority }: Routed): string {
+  return textOf(tenant, target.type, nameOf(target), priority)
+}
+
+function textOf(tenant: number, kind: string, name: string, priority: number): string {
+  return `${tenant} ${kind} ${priority} ${name}`
+}
+
+function nameOf(target: Routed['target']): string {
+  return target.type === 'task' ? target.task : (hostOf(target) ?? '')
 }

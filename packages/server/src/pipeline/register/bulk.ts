@@ -1,0 +1,203 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { CarillonError, type JobInput, type OnConflict } from '@carillon/contract'
+import type { Database, Runner } from '../../db/pool.js'
+import { isAboutARow } from '../../db/errors.js'
+import { jobIdOf } from '../../platform/ids.js'
+import { namesCalendar } from '../calendars.js'
+import type { CalendarSet } from '../../time/schedule.js'
+import type { Candidate } from './candidate.js'
+import { shareCalendars } from './change.js'
+import { allInside, type Creating, eachForItself, type Place, type Stored } from './creating.js'
+
+/** One job of many: as it was sent, or what is wrong with it already. */
+export type BulkItem = JobInput | CarillonError
+
+export type BulkOutcome =
+  | { status: 'created'; jobId: string; nextRunAt: number }
+  | { status: 'skipped' }
+  | { status: 'failed'; error: CarillonError }
+
+export interface BulkOptions {
+  atomic: boolean
+  onConflict: OnConflict
+}
+
+/** Rows of one statement: its locks are held no longer than other callers can wait. */
+const mostPerStatement = 1_000
+/** Jobs that are checked in one turn of the event loop: heartbeats and renewals come between. */
+const mostPerTurn = 100
+
+/** Thrown to undo what an atomic call did. */
+class Undone extends Error {}
+
+/**
+ * Creates many jobs of one tenant, in statements of a thousand: each for itself, or all in one transaction where they are
+ * created together or not at all, where calendars must not change meanwhile, or where the caller has one.
+ */
+export class Bulk {
+  constructor(
+    private readonly database: Database,
+    private readonly creating: Creating,
+  ) {}
+
+  async create(
+    tenant: number,
+    items: readonly BulkItem[],
+    { atomic, onConflict }: BulkOptions,
+    inside?: Runner,
+  ): Promise<{ outcomes: BulkOutcome[]; undone: boolean }> {
+    const outcomes: BulkOutcome[] = []
+    const work = { tenant, items, onConflict, atomic, outcomes, termsRead: false }
+    const withCalendars = items.some((item) => !(item instanceof CarillonError) && namesCalendar(item))
+    if (inside === undefined && !atomic && !withCalendars) {
+      await this.each(eachForItself(this.database), work, {})
+      return { outcomes, undone: false }
+    }
+    try {
+      await (inside === undefined
+        ? this.database.transaction((runner) => this.together(runner, work, withCalendars))
+        : this.together(inside, work, withCalendars))
+    } catch (error) {
+      if (!(error instanceof Undone)) throw error
+      return { outcomes: undoneOf(items, outcomes), undone: true }
+    }
+    return { outcomes, undone: false }
+  }
+
+  private async together(inside: Runner, work: Work, withCalendars: boolean): Promise<void> {
+    const calendars = withCalendars ? await shareCalendars(inside, work.tenant) : {}
+    await this.each(allInside(inside), work, calendars)
+    if (work.atomic && work.outcomes.some(({ status }) => status === 'failed')) throw new Undone()
+  }
+
+  /** While one statement is on its way the jobs of the next are checked. */
+  private async each(place: Place, work: Work, calendars: CalendarSet): Promise<void> {
+    const names = new Map<string, number>()
+    let sent: Promise<void> = Promise.resolve()
+    let batch: { at: number; candidate: Candidate }[] = []
+    for (const [at, item] of work.items.entries()) {
+      if (at % mostPerTurn === 0) await turn()
+      const candidate = await this.check(place, work, { item, at, calendars, names })
+      if (candidate !== null) batch.push({ at, candidate })
+      if (batch.length < mostPerStatement) continue
+      await sent
+      sent = this.store(place, work, batch)
+      // A failure is met at the next await; unheard until then it must not end the process.
+      sent.catch(() => undefined)
+      batch = []
+    }
+    await sent
+    if (batch.length > 0) await this.store(place, work, batch)
+  }
+
+  private async check(
+    place: Place,
+    work: Work,
+    { item, at, calendars, names }: Checked,
+  ): Promise<Candidate | null> {
+    const { tenant, outcomes, onConflict } = work
+    try {
+      if (item instanceof CarillonError) throw item
+      const candidate = this.creating.define(tenant, item, { calendars })
+      const earlier = names.get(item.name)
+      if (earlier === undefined) {
+        names.set(item.name, at)
+        return candidate
+      }
+      outcomes[at] =
+        onConflict === 'skip' ? { status: 'skipped' } : { status: 'failed', error: twice(item.name, earlier) }
+      return null
+    } catch (error) {
+      if (!(error instanceof CarillonError)) throw error
+      const first = !work.termsRead
+      work.termsRead ||= error.code === 'schedule_too_frequent'
+      if (first && (await this.creating.eased(place.runner, tenant, error)))
+        return this.check(place, work, { item, at, calendars, names })
+      outcomes[at] = { status: 'failed', error }
+      return null
+    }
+  }
+
+  private async store(
+    place: Place,
+    work: Work,
+    batch: readonly { at: number; candidate: Candidate }[],
+  ): Promise<void> {
+    const candidates = batch.map(({ candidate }) => candidate)
+    const stored = await this.creating.store(place, { tenant: work.tenant, look: false }, candidates)
+    const broken: { at: number; candidate: Candidate }[] = []
+    let failure: unknown
+    for (const [index, entry] of batch.entries()) {
+      const one = stored[index]
+      if (one === undefined || one.status === 'broken') {
+        broken.push(entry)
+        failure = one?.error
+      } else work.outcomes[entry.at] = outcomeOf(one, work.onConflict)
+    }
+    if (broken.length === 0) return
+    // Inside a transaction nothing more can be done after an error.
+    if (place.runner !== this.database || !isAboutARow(failure)) throw failure
+    await this.storeApart(place, work, broken, failure)
+  }
+
+  /** One job that the tables refuse fails the whole statement: it is found by halving. */
+  private async storeApart(
+    place: Place,
+    work: Work,
+    batch: readonly { at: number; candidate: Candidate }[],
+    cause: unknown,
+  ): Promise<void> {
+    const [first] = batch
+    if (first !== undefined && batch.length === 1) {
+      work.outcomes[first.at] = { status: 'failed', error: new CarillonError('internal_error', { cause }) }
+      return
+    }
+    const middle = Math.ceil(batch.length / 2)
+    await this.store(place, work, batch.slice(0, middle))
+    await this.store(place, work, batch.slice(middle))
+  }
+}
+
+interface Work extends BulkOptions {
+  tenant: number
+  items: readonly BulkItem[]
+  outcomes: BulkOutcome[]
+  /** The tenant's terms were looked at, because they refused a job. Once for a call is enough. */
+  termsRead: boolean
+}
+
+interface Checked {
+  item: BulkItem
+  at: number
+  calendars: CalendarSet
+  names: Map<string, number>
+}
+
+function undoneOf(items: readonly BulkItem[], outcomes: readonly BulkOutcome[]): BulkOutcome[] {
+  return items.map((_item, at) => {
+    const outcome = outcomes[at]
+    return outcome?.status === 'failed' ? outcome : { status: 'skipped' }
+  })
+}
+
+function outcomeOf(stored: Stored, onConflict: OnConflict): BulkOutcome {
+  switch (stored.status) {
+    case 'created': {
+      const { uuid, job } = stored.candidate
+      return { status: 'created', jobId: jobIdOf(uuid), nextRunAt: job.due }
+    }
+    case 'refused':
+      return stored.error.code === 'job_name_taken' && onConflict === 'skip'
+        ? { status: 'skipped' }
+        : { status: 'failed', error: stored.error }
+    default:
+      throw new Error(`A job of many came back ${stored.status}.`)
+  }
+}
+
+function twice(name: string, earlier: number): CarillonError {
+  return new CarillonError('job_name_taken', {
+    detail: `/jobs/${earlier} of this call is named ${JSON.stringify(name)}, too.`,
+    errors: [{ pointer: '/name', message: `is the name of /jobs/${earlier}, too` }],
+  })
+}

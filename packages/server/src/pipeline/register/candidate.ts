@@ -1,0 +1,112 @@
+import { CarillonError, type Job, type JobDefinition, type JobInput } from '@carillon/contract'
+import type { DatabaseClock } from '../../db/database-clock.js'
+import { jobIdOf, newUuid } from '../../platform/ids.js'
+import type { CalendarSet } from '../../time/schedule.js'
+import type { KeyedCall } from '../idempotency.js'
+import { defineJob, type NewJob } from './definition.js'
+import { type JobRow, jobView, unserved } from './job-view.js'
+
+/** A job that is fit to be stored, with everything that storing it needs. */
+export interface Candidate {
+  readonly uuid: string
+  readonly input: JobInput
+  readonly job: NewJob
+  /** The definition as it is stored. */
+  readonly text: string
+  readonly now: number
+  readonly terms: Terms
+}
+
+export interface CandidateOptions {
+  databaseClock: DatabaseClock
+  minIntervalMs: number
+  /** The most bytes that the definition of one job may have. */
+  maxJobBytes?: number
+  checkTarget: (target: JobDefinition['target']) => void
+}
+
+/** What a job was checked by. */
+export interface Terms {
+  /** The tenant's own least interval; null is the server's. */
+  readonly minInterval: number | null
+  readonly calendars?: CalendarSet
+  readonly call?: KeyedCall
+}
+
+/** Checks a job and finds its first tick, or throws what is wrong with it. */
+export function candidateOf(
+  options: CandidateOptions,
+  input: JobInput,
+  terms: Terms,
+  uuid = newUuid(),
+): Candidate {
+  const { databaseClock, checkTarget, maxJobBytes } = options
+  const { minInterval, calendars = {} } = terms
+  const now = databaseClock.atLeast()
+  const minIntervalMs = minInterval === null ? options.minIntervalMs : minInterval * 1000
+  const job = defineJob(input, { jobId: jobIdOf(uuid), now, minIntervalMs, calendars })
+  checkTarget(job.definition.target)
+  const text = JSON.stringify(job.definition)
+  if (maxJobBytes !== undefined) checkSize(text, maxJobBytes)
+  return { uuid, input, job, text, now, terms }
+}
+
+/** Bytes are only counted where there could be too many: a character has at most three. */
+function checkSize(text: string, most: number): void {
+  if (text.length * 3 <= most) return
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= most) return
+  throw new CarillonError('body_too_large', {
+    detail: `The job has ${bytes} bytes with its defaults; one job may have ${most}.`,
+    errors: [{ pointer: '', message: `has ${bytes} bytes; one job may have ${most}` }],
+  })
+}
+
+/** How the job is shown from its first moment on, without looking at it again. */
+export function viewOf({ uuid, job, now }: Candidate, served: boolean): Job {
+  const { target } = job.definition
+  const row: JobRow = {
+    job: 0,
+    uuid,
+    state: 'active',
+    version: 1,
+    definition: job.definition,
+    created_at: now,
+    updated_at: now,
+    ended_at: null,
+    paused_at: null,
+    pause_reason: null,
+    paused_until: null,
+    kind: target.type,
+    task: target.type === 'task' ? target.task : '',
+    next_due: job.due,
+    served,
+  }
+  return jobView(row)
+}
+
+export function locationOf(jobId: string): string {
+  return `/api/v1/jobs/${jobId}`
+}
+
+/**
+ * The view as JSON in parts: whether a worker serves the job is known only inside the statement that stores both, job and
+ * answer.
+ */
+export interface AnswerParts {
+  head: string
+  unserved: string
+  tail: string
+}
+
+export function answerParts(candidate: Candidate): AnswerParts {
+  const { warnings, ...rest } = viewOf(candidate, true)
+  const others = warnings.map((warning) => JSON.stringify(warning)).join()
+  const { target } = candidate.job.definition
+  const warning = unserved({ kind: target.type, task: target.type === 'task' ? target.task : '' })
+  return {
+    head: `${JSON.stringify(rest).slice(0, -1)},"warnings":[`,
+    unserved: `${JSON.stringify(warning)}${others === '' ? '' : ','}`,
+    tail: `${others}]}`,
+  }
+}
