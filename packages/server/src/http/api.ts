@@ -1,4 +1,8 @@
 import type {
+  Backfill,
+  BackfillInput,
+  BackfillList,
+  BackfillPlan,
   Brake,
   BrakeInput,
   Calendar,
@@ -18,6 +22,9 @@ import type {
   JobPatch,
   LeaseAnswer,
   LeaseInput,
+  LoadForecast,
+  LoadSuggestion,
+  MoveInput,
   PauseInput,
   Redrive,
   RedriveFilter,
@@ -27,10 +34,14 @@ import type {
   RunDetail,
   RunStatus,
   RevealedSigningSecret,
+  RestoreInput,
   RotateInput,
   SigningSecret,
+  SkipInput,
   TargetHost,
   TargetLimitsInput,
+  Tick,
+  TickList,
   Verification,
   Why,
 } from '@carillon/contract'
@@ -45,6 +56,32 @@ export interface JobsPort {
   resume(tenant: number, jobId: string): Promise<Job>
   edit(tenant: number, jobId: string, patch: JobPatch): Promise<Job>
   trigger(tenant: number, jobId: string): Promise<Run>
+}
+
+/** Single ticks of a job that are ahead. */
+export interface TicksPort {
+  list(tenant: number, jobId: string, query: { from: string | undefined; count: number }): Promise<TickList>
+  skip(tenant: number, jobId: string, input: SkipInput): Promise<Tick>
+  move(tenant: number, jobId: string, input: MoveInput): Promise<Tick>
+  restore(tenant: number, jobId: string, input: RestoreInput): Promise<Tick>
+}
+
+/** Ticks that have passed, run on request. */
+export interface BackfillsPort {
+  plan(tenant: number, jobId: string, input: BackfillInput): Promise<BackfillPlan>
+  start(tenant: number, jobId: string, input: BackfillInput): Promise<Backfill>
+  list(tenant: number, query: PageQuery & { jobId?: string }): Promise<BackfillList>
+  get(tenant: number, backfillId: string): Promise<Backfill>
+  cancel(tenant: number, backfillId: string): Promise<Backfill>
+}
+
+/** The load that the schedules will make. */
+export interface LoadPort {
+  forecast(
+    tenant: number,
+    query: { by: 'minute' | 'hour'; from?: string | undefined; target?: string | undefined },
+  ): Promise<LoadForecast>
+  suggestion(tenant: number): Promise<LoadSuggestion>
 }
 
 export interface CalendarsPort {
@@ -150,6 +187,9 @@ export interface MetricsPort {
 
 export interface ApiPorts {
   jobs: JobsPort
+  ticks: TicksPort
+  backfills: BackfillsPort
+  load: LoadPort
   calendars: CalendarsPort
   targets: TargetsPort
   runs: RunsPort

@@ -1,4 +1,4 @@
-import type { JobPatch } from '@carillon/contract'
+import { CarillonError, type JobPatch } from '@carillon/contract'
 import { afterEach, expect, test } from 'vitest'
 import { Calendars } from '../../src/pipeline/register/calendars.js'
 import { ResumeDue } from '../../src/pipeline/register/resume-due.js'
@@ -49,6 +49,10 @@ class Life {
       ['resume', () => this.node.registry.resume(1, this.job.job_id)],
       ['edit', () => this.edit()],
       ['trigger', () => this.node.registry.trigger(1, this.job.job_id)],
+      ['skip', () => this.changeTick()],
+      ['move', () => this.changeTick()],
+      ['change a tick and fire', () => Promise.all([this.fire(), this.changeTick()])],
+      ['change a tick and lease', () => Promise.all([this.lease(), this.changeTick()])],
       ['calendar', () => this.calendar()],
       ['resume what is due', () => this.resumeDue.runOnce()],
       ['fire', () => this.fire()],
@@ -78,6 +82,26 @@ class Life {
     await this.node.beat()
     await this.node.firing.runOnce()
     await this.node.catchUp.runOnce()
+  }
+
+  /** Skips, moves or restores one of the next ticks. One that comes meanwhile, or is out of order, is refused. */
+  private async changeTick(): Promise<void> {
+    const { data } = await this.node.ticks.list(1, this.job.job_id, { from: undefined, count: 5 })
+    const tick = data[this.random.between(0, data.length - 1)]
+    if (tick === undefined) return
+    const at = tick.due
+    const to = new Date(Date.parse(at) + this.random.between(-9_000, 20_000)).toISOString()
+    const chance = this.random.next()
+    const change =
+      chance < 0.4
+        ? this.node.ticks.skip(1, this.job.job_id, { at })
+        : chance < 0.8
+          ? this.node.ticks.move(1, this.job.job_id, { at, to })
+          : this.node.ticks.restore(1, this.job.job_id, { at })
+    await change.catch((error: unknown) => {
+      const expected = ['tick_passed', 'tick_in_flight', 'tick_not_found', 'validation_failed', 'job_ended']
+      if (!(error instanceof CarillonError && expected.includes(error.code))) throw error
+    })
   }
 
   private async pause(): Promise<void> {
