@@ -1,5 +1,6 @@
 import { CarillonError, type JobPatch } from '@carillon/contract'
 import { afterEach, expect, test } from 'vitest'
+import { Account } from '../../src/pipeline/account/account.js'
 import { Calendars } from '../../src/pipeline/register/calendars.js'
 import { ResumeDue } from '../../src/pipeline/register/resume-due.js'
 import { seedsOf } from '../kit/seeds.js'
@@ -30,6 +31,8 @@ class Life {
   private readonly calendars: Calendars
   private readonly resumeDue: ResumeDue
   private held: LeasedRun[] = []
+  /** How often something was asked of a tick, and granted. */
+  asked = 0
 
   constructor(
     private readonly at: House,
@@ -98,7 +101,8 @@ class Life {
         : chance < 0.8
           ? this.node.ticks.move(1, this.job.job_id, { at, to })
           : this.node.ticks.restore(1, this.job.job_id, { at })
-    await change.catch((error: unknown) => {
+    const granted = () => void (this.asked += 1)
+    await change.then(granted, (error: unknown) => {
       const expected = ['tick_passed', 'tick_in_flight', 'tick_not_found', 'validation_failed', 'job_ended']
       if (!(error instanceof CarillonError && expected.includes(error.code))) throw error
     })
@@ -191,5 +195,14 @@ test.each(seedsOf(1, 2, 3, 4, 5, 6))(
     expect(counts?.versions).toBeGreaterThan(5)
     expect(counts?.segments).toBeGreaterThan(5)
     expect(counts?.rows).toBeGreaterThan(10)
+    expect(life.asked).toBeGreaterThan(3)
+    const account = new Account({ database: node.database, clock: house().clock, lateToleranceMs: 15_000 })
+    const verification = await account.verify(1, { from: job.created_at, jobId: job.job_id, budgetMs: null })
+    expect(verification, `seed ${seed}`).toMatchObject({
+      unaccounted: 0,
+      doubled: 0,
+      wrong_count: 0,
+      unexpected: 0,
+    })
   },
 )
