@@ -199,7 +199,7 @@ export class Firing {
     changes: TickChanges | undefined,
   ): boolean {
     if (startAt <= now || changes?.isSkipped(due) !== true) return false
-    this.options.horizon.lookAgainAt(job, partition, startAt)
+    this.options.horizon.lookAgainAt(job, { partition, startAt }, startAt)
     return true
   }
 
