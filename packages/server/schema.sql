@@ -394,6 +394,7 @@ CREATE TABLE carillon.jobs (
   paused_at bigint,
   pause_reason text,
   paused_until bigint,
+  ticks_changed_until bigint,
   CONSTRAINT jobs_pkey PRIMARY KEY (job),
   CONSTRAINT jobs_id_key UNIQUE (id),
   CONSTRAINT jobs_check CHECK (((state = 'collected'::text) = (definition IS NULL))),
@@ -542,8 +543,15 @@ CREATE TABLE carillon.replays (
   partition smallint NOT NULL,
   version integer NOT NULL,
   reason text NOT NULL,
+  ticks bigint[],
+  next_at bigint,
+  ended_at bigint,
+  only_missing boolean,
   CONSTRAINT replays_pkey PRIMARY KEY (replay),
   CONSTRAINT replays_check CHECK ((to_ms >= from_ms)),
+  CONSTRAINT replays_check1 CHECK (((kind = 'backfill'::text) = (ticks IS NOT NULL))),
+  CONSTRAINT replays_check2 CHECK (((kind = 'backfill'::text) = (next_at IS NOT NULL))),
+  CONSTRAINT replays_check3 CHECK (((kind <> 'backfill'::text) OR ((per_minute > 0) AND (total = cardinality(ticks))))),
   CONSTRAINT replays_kind_check CHECK ((kind = ANY (ARRAY['catch_up'::text, 'backfill'::text]))),
   CONSTRAINT replays_state_check CHECK ((state = ANY (ARRAY['running'::text, 'paused'::text, 'done'::text, 'cancelled'::text])))
 );
@@ -668,6 +676,21 @@ CREATE TABLE carillon.tenants (
   CONSTRAINT tenants_max_jobs_check CHECK ((max_jobs >= 0)),
   CONSTRAINT tenants_min_interval_seconds_check CHECK ((min_interval_seconds >= 1)),
   CONSTRAINT tenants_weight_check CHECK (((weight >= 1) AND (weight <= 10000)))
+);
+
+CREATE TABLE carillon.tick_changes (
+  job bigint NOT NULL,
+  due bigint NOT NULL,
+  tenant integer NOT NULL,
+  action text NOT NULL,
+  start_at bigint,
+  reason text,
+  actor text,
+  created_at bigint NOT NULL DEFAULT carillon.now_ms(),
+  partition smallint NOT NULL,
+  CONSTRAINT tick_changes_pkey PRIMARY KEY (job, due, partition),
+  CONSTRAINT tick_changes_action_check CHECK ((action = ANY (ARRAY['skip'::text, 'move'::text]))),
+  CONSTRAINT tick_changes_check CHECK (((action = 'move'::text) = (start_at IS NOT NULL)))
 );
 
 CREATE TABLE carillon.timers (
@@ -807,6 +830,12 @@ CREATE INDEX queue_waiting ON carillon.queue USING btree (route, available_at) W
 CREATE INDEX redrives_by_tenant ON carillon.redrives USING btree (tenant, redrive DESC);
 
 CREATE INDEX redrives_going ON carillon.redrives USING btree (redrive) WHERE (ended_at IS NULL);
+
+CREATE INDEX replays_backfilling ON carillon.replays USING btree (partition, next_at) WHERE ((state = 'running'::text) AND (kind = 'backfill'::text));
+
+CREATE INDEX replays_backfills ON carillon.replays USING btree (tenant, replay DESC) WHERE (kind = 'backfill'::text);
+
+CREATE INDEX replays_backfills_of_job ON carillon.replays USING btree (job, replay DESC) WHERE (kind = 'backfill'::text);
 
 CREATE INDEX replays_of_job ON carillon.replays USING btree (job) WHERE (state = ANY (ARRAY['running'::text, 'paused'::text]));
 

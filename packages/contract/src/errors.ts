@@ -66,6 +66,16 @@ export const errorCatalogue = {
     title: 'There is no such signing secret',
     hint: 'List them with GET /api/v1/signing-secrets. One that has retired is forgotten.',
   },
+  tick_not_found: {
+    status: 404,
+    title: 'The job has no such tick',
+    hint: 'List the coming ticks with GET /api/v1/jobs/{job_id}/ticks and name one of them, to the millisecond.',
+  },
+  backfill_not_found: {
+    status: 404,
+    title: 'There is no such backfill',
+    hint: 'List them with GET /api/v1/backfills.',
+  },
   worker_not_found: {
     status: 404,
     title: 'There is no such worker',
@@ -105,6 +115,26 @@ export const errorCatalogue = {
     status: 409,
     title: 'The run is no dead letter',
     hint: 'Only a run that used up its attempts can be retried. To run a job once more, trigger it.',
+  },
+  tick_passed: {
+    status: 409,
+    title: 'The tick has passed',
+    hint: 'Only a tick that is ahead can be skipped, moved or restored. GET /api/v1/jobs/{job_id}/why says what became of it.',
+  },
+  tick_in_flight: {
+    status: 409,
+    title: 'The tick is in flight',
+    hint: 'Its run was handed out already. Cancel it: POST /api/v1/runs/{run_id}/cancel.',
+  },
+  too_many_tick_changes: {
+    status: 409,
+    title: 'Too many ticks of the job are skipped or moved',
+    hint: 'Pause the job for a stretch of time, or leave days out by `exclude` and a calendar.',
+  },
+  backfill_ended: {
+    status: 409,
+    title: 'The backfill has ended',
+    hint: 'There is nothing left to cancel. Runs that it made can be cancelled one by one.',
   },
   redrive_ended: {
     status: 409,
@@ -200,6 +230,11 @@ export const errorCatalogue = {
     status: 422,
     title: 'The calendar cannot be read',
     hint: 'Dates are "2026-12-25" or "2026-12-24/2027-01-02"; a blackout has from, to and reason.',
+  },
+  too_many_ticks: {
+    status: 422,
+    title: 'The range has more ticks than one backfill may run',
+    hint: 'Ask for a shorter range, one after another. CARILLON_MAX_BACKFILL_TICKS is the limit.',
   },
   invalid_cursor: {
     status: 422,

@@ -31,6 +31,10 @@ export const limits = {
   countedWaiting: 10_000,
   redrivePerSecond: 1_000,
   redriveCanary: 100,
+  /** Ticks ahead of one job that are skipped or moved at once. */
+  tickChanges: 1_000,
+  ticksPage: 1_000,
+  backfillPerMinute: 600,
   /** Secrets of a tenant that sign at once: each adds 48 bytes to a header. */
   signingSecrets: 5,
   overlapSeconds: 30 * 86_400,

@@ -36,6 +36,7 @@ describe('loadConfig', () => {
       horizonSeconds: 600,
       wheelCapacity: 2_000_000,
       catchUpPerSecond: 10,
+      maxBackfillTicks: 10_000,
       largeCatchUpTicks: 1_000,
       workerConcurrency: 200,
       runLeaseSeconds: 30,

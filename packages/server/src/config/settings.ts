@@ -181,6 +181,16 @@ export const settings = {
     max: 100_000,
     doc: 'Missed ticks that a scheduler catches up in a second at least; twice its scheduled pace where that is more.',
   },
+  maxBackfillTicks: {
+    env: 'CARILLON_MAX_BACKFILL_TICKS',
+    type: 'int',
+    unit: 'ticks',
+    group: 'Firing',
+    default: 10_000,
+    min: 1,
+    max: 100_000,
+    doc: 'Most ticks that one backfill may run.',
+  },
   largeCatchUpTicks: {
     env: 'CARILLON_LARGE_CATCH_UP_TICKS',
     type: 'int',

@@ -1,5 +1,9 @@
 import type {
   CarillonError,
+  Backfill,
+  BackfillInput,
+  BackfillList,
+  BackfillPlan,
   Brake,
   BrakeInput,
   Calendar,
@@ -20,6 +24,9 @@ import type {
   LeaseAnswer,
   LeaseInput,
   OnConflict,
+  LoadForecast,
+  LoadSuggestion,
+  MoveInput,
   PauseInput,
   Redrive,
   RedriveFilter,
@@ -29,10 +36,14 @@ import type {
   RunDetail,
   RunStatus,
   RevealedSigningSecret,
+  RestoreInput,
   RotateInput,
   SigningSecret,
+  SkipInput,
   TargetHost,
   TargetLimitsInput,
+  Tick,
+  TickList,
   Verification,
   Why,
 } from '@carillon/contract'
@@ -93,6 +104,32 @@ export interface IdempotencyPort {
   once(tenant: number, call: KeyedCall, work: (inside: Inside) => Promise<Answer>): Promise<Replayable>
   /** Keeps the answer of a call that changed nothing. */
   keep(tenant: number, call: KeyedCall, answer: Answer): Promise<void>
+}
+
+/** Single ticks of a job that are ahead. */
+export interface TicksPort {
+  list(tenant: number, jobId: string, query: { from: string | undefined; count: number }): Promise<TickList>
+  skip(tenant: number, jobId: string, input: SkipInput): Promise<Tick>
+  move(tenant: number, jobId: string, input: MoveInput): Promise<Tick>
+  restore(tenant: number, jobId: string, input: RestoreInput): Promise<Tick>
+}
+
+/** Ticks that have passed, run on request. */
+export interface BackfillsPort {
+  plan(tenant: number, jobId: string, input: BackfillInput): Promise<BackfillPlan>
+  start(tenant: number, jobId: string, input: BackfillInput): Promise<Backfill>
+  list(tenant: number, query: PageQuery & { jobId?: string }): Promise<BackfillList>
+  get(tenant: number, backfillId: string): Promise<Backfill>
+  cancel(tenant: number, backfillId: string): Promise<Backfill>
+}
+
+/** The load that the schedules will make. */
+export interface LoadPort {
+  forecast(
+    tenant: number,
+    query: { by: 'minute' | 'hour'; from?: string | undefined; target?: string | undefined },
+  ): Promise<LoadForecast>
+  suggestion(tenant: number): Promise<LoadSuggestion>
 }
 
 export interface CalendarsPort {
@@ -199,6 +236,9 @@ export interface MetricsPort {
 export interface ApiPorts {
   jobs: JobsPort
   idempotency: IdempotencyPort
+  ticks: TicksPort
+  backfills: BackfillsPort
+  load: LoadPort
   calendars: CalendarsPort
   targets: TargetsPort
   runs: RunsPort

@@ -10,6 +10,7 @@ import { collectOpenApi } from './openapi.js'
 import { answerError, answerUnknownRoute } from './problems.js'
 import { requestIdOf } from './request-id.js'
 import { addAccountRoutes } from './routes/account.js'
+import { addBackfillRoutes } from './routes/backfills.js'
 import { addBrakeRoutes } from './routes/brake.js'
 import { addBulkRoute } from './routes/bulk.js'
 import { addClusterRoutes } from './routes/cluster.js'
@@ -22,9 +23,11 @@ import { addJobRoutes } from './routes/jobs.js'
 import { addRedriveRoutes } from './routes/redrives.js'
 import { addReferenceRoutes } from './routes/reference.js'
 import { addLeaseRoutes } from './routes/leases.js'
+import { addLoadRoutes } from './routes/load.js'
 import { addRunRoutes } from './routes/runs.js'
 import { addSigningSecretRoutes } from './routes/signing-secrets.js'
 import { addTargetRoutes } from './routes/targets.js'
+import { addTickRoutes } from './routes/ticks.js'
 import { addComponents } from './schemas.js'
 import { timeouts } from './timeouts.js'
 import { toValidationError } from './validation.js'
@@ -149,6 +152,9 @@ function addApi(
   addJobRoutes(app, ports.jobs, ports.idempotency)
   addBulkRoute(app, ports.jobs, ports.idempotency, maxBulkBodyBytes)
   addJobChangeRoutes(app, ports.jobs, ports.idempotency)
+  addTickRoutes(app, ports.ticks)
+  addBackfillRoutes(app, ports.backfills)
+  addLoadRoutes(app, ports.load)
   addCalendarRoutes(app, ports.calendars)
   addTargetRoutes(app, ports.targets)
   addRunRoutes(app, ports.runs)

@@ -96,6 +96,17 @@ describe('the OpenAPI document', () => {
     expect(names.sort()).toEqual(
       [
         'AttemptReport',
+        'Backfill',
+        'BackfillInput',
+        'BackfillList',
+        'BackfillPlan',
+        'LoadForecast',
+        'LoadSuggestion',
+        'MoveInput',
+        'RestoreInput',
+        'SkipInput',
+        'Tick',
+        'TickList',
         'CloseAnswer',
         'CloseInput',
         'HeartbeatAnswer',

@@ -31,11 +31,15 @@ export type PageParameters = Static<ReturnType<typeof pageSchema>>
  * A query string has only texts, and the validator converts nothing, because a body must not be converted either.
  * Only what is plainly an integer becomes one: `limit=1e1` or an empty `limit=` stay texts and are refused.
  */
-export function readIntegers(request: FastifyRequest): Promise<void> {
-  const query = request.query as Record<string, unknown>
-  const limit = query['limit']
-  if (typeof limit === 'string' && /^-?[0-9]{1,15}$/.test(limit)) query['limit'] = Number(limit)
-  return Promise.resolve()
+export const readIntegers = integersIn('limit')
+
+export function integersIn(name: string): (request: FastifyRequest) => Promise<void> {
+  return (request) => {
+    const query = request.query as Record<string, unknown>
+    const text = query[name]
+    if (typeof text === 'string' && /^-?[0-9]{1,15}$/.test(text)) query[name] = Number(text)
+    return Promise.resolve()
+  }
 }
 
 export function pageOf({ limit = defaultPage, cursor }: PageParameters): PageQuery {

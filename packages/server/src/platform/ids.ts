@@ -75,6 +75,19 @@ function unnamed(prefix: string, id: string): string | null {
   }
 }
 
+const backfillPattern = /^bf_[0-9a-hjkmnp-tv-z]{13}$/
+
+export function backfillIdOf(replay: number): string {
+  return `bf_${toBase32(BigInt(replay), 13)}`
+}
+
+/** The number of a `bf_…` id, or null when the text is no such id. */
+export function replayOfBackfill(backfillId: string): number | null {
+  if (!backfillPattern.test(backfillId)) return null
+  const value = fromBase32(backfillId.slice(3))
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : null
+}
+
 /** version(4) due(48) partition(8) job(48) origin(8) seq(32) = 148 bits, in 30 characters. */
 const runIdVersion = 1n
 

@@ -1,10 +1,13 @@
 import type { ApiPorts, LeasesPort } from '../http/api.js'
 import { Account } from '../pipeline/account/account.js'
 import { Idempotency } from '../pipeline/idempotency.js'
+import { Forecasts } from '../pipeline/forecast/forecasts.js'
 import { Targets } from '../pipeline/protect/targets.js'
 import { History } from '../pipeline/record/history.js'
+import { Backfills } from '../pipeline/register/backfills.js'
 import { Calendars } from '../pipeline/register/calendars.js'
 import { Registry } from '../pipeline/register/registry.js'
+import { Ticks } from '../pipeline/register/ticks.js'
 import { Secrets } from '../pipeline/sign/secrets.js'
 import { checkTarget } from '../targets/check.js'
 import type { Context, Hints } from './context.js'
@@ -51,6 +54,13 @@ export function composeApi(
   return {
     jobs: registry,
     idempotency,
+    ticks: new Ticks({ database, onChanged: hints.jobChanged }),
+    backfills: new Backfills({
+      database,
+      mostTicks: config.maxBackfillTicks,
+      jobOf: (tenant, jobId) => registry.find(tenant, jobId),
+    }),
+    load: new Forecasts({ database, clock: context.clock }),
     leases,
     calendars,
     signingSecrets: new Secrets(database),

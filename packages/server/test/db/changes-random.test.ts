@@ -1,5 +1,6 @@
-import type { JobPatch } from '@carillon/contract'
+import { CarillonError, type JobPatch } from '@carillon/contract'
 import { afterEach, expect, test } from 'vitest'
+import { Account } from '../../src/pipeline/account/account.js'
 import { Calendars } from '../../src/pipeline/register/calendars.js'
 import { ResumeDue } from '../../src/pipeline/register/resume-due.js'
 import { seedsOf } from '../kit/seeds.js'
@@ -30,6 +31,8 @@ class Life {
   private readonly calendars: Calendars
   private readonly resumeDue: ResumeDue
   private held: LeasedRun[] = []
+  /** How often something was asked of a tick, and granted. */
+  asked = 0
 
   constructor(
     private readonly at: House,
@@ -49,6 +52,10 @@ class Life {
       ['resume', () => this.node.registry.resume(1, this.job.job_id)],
       ['edit', () => this.edit()],
       ['trigger', () => this.node.registry.trigger(1, this.job.job_id)],
+      ['skip', () => this.changeTick()],
+      ['move', () => this.changeTick()],
+      ['change a tick and fire', () => Promise.all([this.fire(), this.changeTick()])],
+      ['change a tick and lease', () => Promise.all([this.lease(), this.changeTick()])],
       ['calendar', () => this.calendar()],
       ['resume what is due', () => this.resumeDue.runOnce()],
       ['fire', () => this.fire()],
@@ -78,6 +85,27 @@ class Life {
     await this.node.beat()
     await this.node.firing.runOnce()
     await this.node.catchUp.runOnce()
+  }
+
+  /** Skips, moves or restores one of the next ticks. One that comes meanwhile, or is out of order, is refused. */
+  private async changeTick(): Promise<void> {
+    const { data } = await this.node.ticks.list(1, this.job.job_id, { from: undefined, count: 5 })
+    const tick = data[this.random.between(0, data.length - 1)]
+    if (tick === undefined) return
+    const at = tick.due
+    const to = new Date(Date.parse(at) + this.random.between(-9_000, 20_000)).toISOString()
+    const chance = this.random.next()
+    const change =
+      chance < 0.4
+        ? this.node.ticks.skip(1, this.job.job_id, { at })
+        : chance < 0.8
+          ? this.node.ticks.move(1, this.job.job_id, { at, to })
+          : this.node.ticks.restore(1, this.job.job_id, { at })
+    const granted = () => void (this.asked += 1)
+    await change.then(granted, (error: unknown) => {
+      const expected = ['tick_passed', 'tick_in_flight', 'tick_not_found', 'validation_failed', 'job_ended']
+      if (!(error instanceof CarillonError && expected.includes(error.code))) throw error
+    })
   }
 
   private async pause(): Promise<void> {
@@ -167,5 +195,14 @@ test.each(seedsOf(1, 2, 3, 4, 5, 6))(
     expect(counts?.versions).toBeGreaterThan(5)
     expect(counts?.segments).toBeGreaterThan(5)
     expect(counts?.rows).toBeGreaterThan(10)
+    expect(life.asked).toBeGreaterThan(3)
+    const account = new Account({ database: node.database, clock: house().clock, lateToleranceMs: 15_000 })
+    const verification = await account.verify(1, { from: job.created_at, jobId: job.job_id, budgetMs: null })
+    expect(verification, `seed ${seed}`).toMatchObject({
+      unaccounted: 0,
+      doubled: 0,
+      wrong_count: 0,
+      unexpected: 0,
+    })
   },
 )

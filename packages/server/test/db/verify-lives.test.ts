@@ -100,6 +100,55 @@ describe('segments', () => {
   })
 })
 
+describe('ticks of which something was asked', () => {
+  const asked = async (job: HandMadeJob, due: number, startAt: number | null = null) => {
+    await hand().database.query(
+      `INSERT INTO carillon.tick_changes (job, due, tenant, action, start_at, partition)
+       VALUES ($1, $2, 1, $3, $4, 0)`,
+      [job.key, due, startAt === null ? 'skip' : 'move', startAt],
+    )
+    await hand().database.query('UPDATE carillon.jobs SET ticks_changed_until = $2 WHERE job = $1', [
+      job.key,
+      due,
+    ])
+  }
+
+  test('a range of skipped ticks does not stand for one that was left out on request', async () => {
+    const job = await hand().job({ accountedThrough: minute(5), due: minute(6) })
+    await asked(job, minute(3))
+    await hand().skipped(job, minute(1), 'missed', { due_to: minute(5), ticks: 4 })
+    await moveTo(minute(5.5))
+    // Its own record is missing.
+    expect(await hand().verify(0, 6, job)).toMatchObject({ expected: 5, skipped: 4, unaccounted: 1 })
+    await hand().skipped(job, minute(3), 'skipped_by_request')
+    expect(await hand().verify(0, 6, job)).toMatchObject({ expected: 5, skipped: 5, ...clean })
+  })
+
+  test('a range that counts it all the same is wrong', async () => {
+    const job = await hand().job({ accountedThrough: minute(5), due: minute(6) })
+    await asked(job, minute(3))
+    await hand().skipped(job, minute(1), 'missed', { due_to: minute(5), ticks: 5 })
+    await hand().skipped(job, minute(3), 'skipped_by_request')
+    await moveTo(minute(5.5))
+    expect(await hand().verify(0, 6, job)).toMatchObject({ wrong_count: 1, doubled: 0 })
+  })
+
+  test('a tick that was moved days ahead is found by its record, however old', async () => {
+    const due = minute(0) + 5 * 86_400_000
+    const job = await hand().job({ schedule: '@every 5d', accountedThrough: due, due: due + 5 * 86_400_000 })
+    await asked(job, due, minute(10))
+    await moveTo(minute(10))
+    await hand().ledger(job, due, {
+      recorded_at: minute(10.1),
+      available_at: minute(10),
+      started_at: minute(10),
+    })
+    await moveTo(due + 60_000)
+    const found = await verify(new Date(due - 60_000).toISOString(), new Date(due + 60_000).toISOString())
+    expect(found).toMatchObject({ expected: 1, ran: 1, ...clean })
+  })
+})
+
 describe('changes of the clocks', () => {
   const daily = { schedule: '30 2 * * *', timezone: 'Europe/Madrid' } as const
 

@@ -278,7 +278,17 @@ const defaults: JobDefinition = {
   timeout_seconds: 300,
 }
 
-const tables = ['queue', 'dead_letters', 'ledger', 'replays', 'timers', 'segments', 'job_versions', 'jobs']
+const tables = [
+  'tick_changes',
+  'queue',
+  'dead_letters',
+  'ledger',
+  'replays',
+  'timers',
+  'segments',
+  'job_versions',
+  'jobs',
+]
 const cold = ['incarnations', 'calendars', 'brake', 'alerts']
 
 /** A database for rows made by hand; emptied before each test. The clock goes on from test to test. */

@@ -17,6 +17,7 @@ import { MemoryCalendars } from './calendars-port.js'
 import { MemoryDeadLetters, runDetailOf } from './dead-letters-port.js'
 import { MemorySigningSecrets } from './signing-secrets-port.js'
 import { MemoryTargets } from './targets-port.js'
+import { MemoryBackfills, MemoryLoad, MemoryTicks } from './ticks-ports.js'
 
 /** Jobs and runs in memory, behind the ports that the HTTP room is handed. */
 export class MemoryPorts implements ApiPorts {
@@ -31,6 +32,9 @@ export class MemoryPorts implements ApiPorts {
   readonly signingSecrets = new MemorySigningSecrets()
   readonly targets = new MemoryTargets()
   readonly idempotency = new MemoryIdempotency()
+  readonly ticks = new MemoryTicks((jobId) => this.find(jobId))
+  readonly backfills = new MemoryBackfills((jobId) => this.find(jobId))
+  readonly load = new MemoryLoad()
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
 

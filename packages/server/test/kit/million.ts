@@ -117,6 +117,20 @@ async function insertRuns(session: pg.Client, now: number): Promise<void> {
      FROM generate_series(1::bigint, 50000) n`,
     [now],
   )
+  await session.query(
+    `INSERT INTO carillon.replays (tenant, job, kind, from_ms, to_ms, cursor_ms, total, version, reason, state, partition,
+                                   per_minute, ticks, next_at, only_missing)
+     SELECT 1 + n % 100, n, 'backfill', $1::bigint - n, $1, $1::bigint - n, 3, 1, '',
+            CASE WHEN n % 25 = 0 THEN 'running' ELSE 'done' END, n % 256,
+            60, ARRAY[$1::bigint - n, $1::bigint - n + 1, $1], $1, true
+     FROM generate_series(50001::bigint, 60000) n`,
+    [now],
+  )
+  await session.query(
+    `INSERT INTO carillon.tick_changes (job, due, tenant, action, partition)
+     SELECT n, $1::bigint + n, 1 + n % 100, 'skip', n % 256 FROM generate_series(1::bigint, 50000) n`,
+    [now],
+  )
 }
 
 async function insertHistory(session: pg.Client, now: number): Promise<void> {

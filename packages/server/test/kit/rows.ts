@@ -54,6 +54,7 @@ export interface TimerRow {
 
 export interface ReplayRow {
   replay: number
+  kind: 'catch_up' | 'backfill'
   from_ms: number
   to_ms: number
   cursor_ms: number

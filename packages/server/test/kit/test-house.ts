@@ -18,6 +18,7 @@ import { Closer } from '../../src/pipeline/record/closer.js'
 import { History } from '../../src/pipeline/record/history.js'
 import { Rescue } from '../../src/pipeline/recover/rescue.js'
 import { Registry } from '../../src/pipeline/register/registry.js'
+import { Ticks } from '../../src/pipeline/register/ticks.js'
 import type { LeasedRun } from '../../src/pipeline/run.js'
 import { Metrics } from '../../src/platform/metrics.js'
 import type { TestClock } from './test-clock.js'
@@ -96,6 +97,7 @@ export class TestNode {
   readonly worker: Worker
   readonly rescue: Rescue
   readonly registry: Registry
+  readonly ticks: Ticks
   readonly history: History
   readonly upkeep: Upkeep
   sinceFiringMs = 0
@@ -173,6 +175,7 @@ export class TestNode {
       checkTarget: () => undefined,
       onChanged: () => undefined,
     })
+    this.ticks = new Ticks({ database, onChanged: () => undefined })
     this.history = new History(database)
     this.upkeep = new Upkeep({
       database,

@@ -9,6 +9,7 @@ const emptied = [
   ...['queue', 'dead_letters', 'ledger', 'replays', 'timers', 'segments', 'job_versions', 'jobs'],
   ...['incarnations', 'brake', 'alerts', 'redrives', 'signing_secrets', 'effects', 'targets'],
   ...['tenant_jobs', 'idempotency_keys'],
+  'tick_changes',
 ]
 
 /**

@@ -1,4 +1,4 @@
-import { countTicks, isGap, isTick, type Life, stretchAt, ticksOf } from './life.js'
+import { countUnlessSkipped, isGap, isSkipped, isTick, type Life, stretchAt, ticksOf } from './life.js'
 import { type JobRecords, type LedgerRecord, noTickRecords } from './records.js'
 import type { Tally } from './tally.js'
 import { judge, type Verdict } from './verdict.js'
@@ -24,8 +24,16 @@ export function auditJob(life: Life, records: JobRecords, slice: AuditSlice, tal
   const unaccounted = new Set<number>()
   const verdicts = new Map<number, Verdict>()
   for (const [tick, ranges] of withRanges(expected, records.ranges)) {
-    const replays = records.replays.filter(({ cursor_ms, to_ms }) => cursor_ms <= tick && tick <= to_ms)
-    const evidence = { tick, records: records.byTick.get(tick) ?? noTickRecords(), ranges, replays }
+    const asked = isSkipped(life, tick)
+    const replays = asked
+      ? []
+      : records.replays.filter(({ cursor_ms, to_ms }) => cursor_ms <= tick && tick <= to_ms)
+    const evidence = {
+      tick,
+      records: records.byTick.get(tick) ?? noTickRecords(),
+      ranges: asked ? [] : ranges,
+      replays,
+    }
     const verdict = judge(life, evidence, slice.lateToleranceMs)
     verdicts.set(tick, verdict)
     if (verdict.became === 'unaccounted') unaccounted.add(tick)
@@ -121,7 +129,7 @@ function auditRanges(life: Life, ranges: readonly LedgerRecord[], slice: AuditSl
   for (const { due, due_to, ticks } of ranges) {
     // Each range is looked at once, where it begins.
     if (due_to === null || (due < slice.from && !slice.first)) continue
-    const counted = countTicks(life, due, due_to)
+    const counted = countUnlessSkipped(life, due, due_to)
     const to = new Date(due_to).toISOString()
     if (counted !== ticks) {
       tally.counts.wrong_count++

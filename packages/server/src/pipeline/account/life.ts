@@ -4,6 +4,7 @@ import { statement } from '../../db/statement.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { type CalendarSet, parseSchedule, type Schedule } from '../../time/schedule.js'
 import { namesCalendar, readCalendars } from '../calendars.js'
+import { noTickChanges, readTickChanges, type TickChanges } from '../tick-changes.js'
 
 /** Without payload and target: no tick depends on them. */
 type Timing = Omit<JobDefinition, 'payload' | 'target'>
@@ -23,6 +24,7 @@ export interface LifeRow {
   paused_at: number | null
   pause_reason: string | null
   paused_until: number | null
+  ticks_changed_until: number | null
   definition: Timing | null
   due: number | null
   start_at: number | null
@@ -66,6 +68,8 @@ export interface Life {
   row: LifeRow
   jobId: string
   stretches: readonly Stretch[]
+  /** What people asked of single ticks. */
+  changes: TickChanges
   /** The last instant at which a tick is owed; infinite while the job lives. */
   end: number
 }
@@ -90,6 +94,10 @@ export async function readLives(runner: Runner, query: LifeQuery): Promise<Lives
       definition !== null && namesCalendar(definition) ? [tenant] : [],
     ),
   )
+  const changes = await readTickChanges(
+    runner,
+    rows.flatMap(({ job, ticks_changed_until: until }) => (until === null ? [] : [{ job, after: 0 }])),
+  )
   const lives: Life[] = []
   const unreadable: UnreadableLife[] = []
   for (const row of rows) {
@@ -99,6 +107,7 @@ export async function readLives(runner: Runner, query: LifeQuery): Promise<Lives
         row,
         jobId,
         stretches: stretchesOf(row, calendars.get(row.tenant) ?? {}),
+        changes: changes.get(row.job) ?? noTickChanges,
         end: endOf(row),
       })
     } catch (error) {
@@ -167,6 +176,17 @@ export function countTicks(life: Life, from: number, to: number): number {
     const last = Math.min(to, stretch.to)
     return first <= last ? sum + stretch.schedule.count(first, last) : sum
   }, 0)
+}
+
+/** The same without ticks that were left out on request: those have records of their own. */
+export function countUnlessSkipped(life: Life, from: number, to: number): number {
+  const skipped = life.changes.all.filter(({ due }) => from <= due && due <= to && isSkipped(life, due))
+  return countTicks(life, from, to) - skipped.length
+}
+
+/** Whether a tick was, or is to be, left out on request. */
+export function isSkipped(life: Life, tick: number): boolean {
+  return life.changes.isSkipped(tick) && isTick(life, tick)
 }
 
 export function stretchAt(life: Life, instant: number): Stretch | undefined {

@@ -26,6 +26,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
     words: 'the schedulers were overloaded, and the missed_window of the job allows to pass over it',
     todo: 'See carillon events for the overload. Give jobs a fire window, or add schedulers.',
   },
+  skipped_by_request: {
+    words: 'somebody asked to leave this tick out',
+    todo: 'To run it after all: carillon jobs backfill, or trigger the job.',
+  },
   deleted: { words: 'the job was deleted before it ran', todo: null },
   job_deleted: { words: 'the job was deleted before it ran', todo: null },
   edited: {

@@ -146,9 +146,19 @@ async function readSlice(
     from: at,
     to,
     // One job's whole history is soon read: nothing is left out on the word of a clock.
-    recorded_from: query.job === null ? at - dayMs : 0,
+    recorded_from: query.job === null ? at - dayMs - earliestMove(lives.lives, at, to) : 0,
   })
   return { lives, to, records }
+}
+
+/** How long before its own instant a tick of the slice was moved at most: its record may be as old. */
+function earliestMove(lives: readonly Life[], from: number, to: number): number {
+  return lives.reduce((most, { changes }) => {
+    const early = changes.all
+      .filter(({ due }) => from <= due && due < to)
+      .map(({ due, start_at: startAt }) => due - (startAt ?? due))
+    return Math.max(most, ...early)
+  }, 0)
 }
 
 /** As far as so many ticks go. One tick of each job fits in any case, so that every slice gets on. */

@@ -1,11 +1,12 @@
 import type { Why } from '@carillon/contract'
-import { runIdOf } from '../../platform/ids.js'
+import { backfillIdOf, runIdOf } from '../../platform/ids.js'
 import { spreadMs } from '../spread.js'
-import { countTicks, stretchAt } from './life.js'
+import { countUnlessSkipped, isSkipped, stretchAt } from './life.js'
 import { whyAfterEnd, whyNoTick } from './no-tick.js'
 import { explain } from './reasons.js'
+import type { TickChange } from '../tick-changes.js'
 import { lateness } from './verdict.js'
-import type { AttemptRow, Facts } from './why-facts.js'
+import type { AttemptRow, BackfillRun, Facts } from './why-facts.js'
 import { hostHoldsBack } from './why-host.js'
 import { lasting, utc } from './words.js'
 
@@ -14,6 +15,18 @@ export type Answer = Pick<Why, 'verdict' | 'reason' | 'summary' | 'todo'>
 
 /** What became of an instant, and why, in one line. */
 export function answer(facts: Facts): Answer {
+  const { summary, ...rest } = answerOfTick(facts)
+  return { ...rest, summary: [summary, ...facts.backfills.map(backfilled)].join(' ') }
+}
+
+/** What backfills made of the instant stands beside what became of its tick. */
+function backfilled({ seq, outcome, recorded_at: at }: BackfillRun): string {
+  const name = backfillIdOf(seq)
+  if (outcome === null || at === null) return `The backfill ${name} runs it; that is under way.`
+  return `The backfill ${name} ran it: ${outcome === 'success' ? outcome : `ended as ${outcome}`} at ${utc(at)}.`
+}
+
+function answerOfTick(facts: Facts): Answer {
   const { life, verdict, at, now } = facts
   const onRecord =
     verdict.became !== 'unaccounted' && verdict.became !== 'pending' && verdict.became !== 'paused'
@@ -34,12 +47,13 @@ function ofRecord(facts: Facts): Answer {
   return ran(facts)
 }
 
-function skipped({ verdict, evidence, inTheWay, attempts }: Facts): Answer {
+function skipped({ verdict, evidence, inTheWay, attempts, life, at }: Facts): Answer {
   const reason = verdict.reason ?? 'unknown'
   const { words, todo } = explain(reason)
   const [range] = evidence.ranges
   const cancelled = attempts.some(({ final, outcome }) => final && outcome === 'cancelled')
   const parts = [`${cancelled ? 'Cancelled' : 'Not run'} (${reason}): ${words}`]
+  if (reason === 'skipped_by_request') parts.push(givenReason(life?.changes.of(at)))
   if (inTheWay !== null) {
     const end =
       inTheWay.finished_at === null ? 'which still goes on' : `which ended at ${utc(inTheWay.finished_at)}`
@@ -122,7 +136,7 @@ function inQueue({ queued, now }: Facts): Answer {
 function inReplay({ evidence, life, at }: Facts): Answer {
   const [replay] = evidence.replays
   if (replay === undefined) return { verdict: 'in_flight', reason: null, summary: 'In flight.', todo: null }
-  const before = life === null ? 0 : countTicks(life, replay.cursor_ms, at - 1)
+  const before = life === null ? 0 : countUnlessSkipped(life, replay.cursor_ms, at - 1)
   const pace =
     replay.per_minute === null ? 'at the pace the governor allows' : `at ${replay.per_minute} a minute`
   const rest =
@@ -148,9 +162,13 @@ function notReached({ life, verdict, at, now }: Facts): Answer {
   }
   if (verdict.became === 'pending') {
     const start = row?.due === at && row.start_at !== null ? row.start_at : at
+    const moved = life?.changes.movedTo(at) != null
+    const mover = moved
+      ? `it was moved there on request${givenReason(life.changes.of(at))}`
+      : 'its jitter and its fire window move the start'
     const summary =
       start > now
-        ? `Due, and starts at ${utc(start)}: its jitter and its fire window move the start.`
+        ? `Due, and starts at ${utc(start)}: ${mover}.`
         : `Due for ${lasting(now - start)}, and not fired yet.`
     return {
       verdict: 'pending',
@@ -171,18 +189,38 @@ function notReached({ life, verdict, at, now }: Facts): Answer {
 }
 
 function ahead({ life, row, at, jobId, now }: Facts): Answer {
+  if (life !== null && isSkipped(life, at)) return aheadAndSkipped(life.changes.of(at))
   const definition = (life === null ? undefined : stretchAt(life, at))?.definition
+  const movedTo = life?.changes.movedTo(at) ?? null
   const start =
     row.due === at && row.start_at !== null
       ? row.start_at
-      : at + (definition === undefined ? 0 : spreadMs(jobId, definition))
-  const moved = start === at ? '' : ` (${lasting(start - at)} after its tick, by jitter and fire window)`
+      : (movedTo ?? at + (definition === undefined ? 0 : spreadMs(jobId, definition)))
+  const moved =
+    movedTo !== null
+      ? ` (moved from ${utc(at)} on request${givenReason(life?.changes.of(at))})`
+      : start === at
+        ? ''
+        : ` (${lasting(start - at)} after its tick, by jitter and fire window)`
   const when = `in ${lasting(Math.max(0, start - now))}, at ${utc(start)}${moved}`
   if (row.state === 'paused') {
     const summary = `Still ahead, and the job is paused: it starts ${when} only if the job is resumed before.`
     return { verdict: 'future', reason: 'paused', summary, todo: 'Resume the job.' }
   }
   return { verdict: 'future', reason: null, summary: `Still ahead: it starts ${when}.`, todo: null }
+}
+
+function aheadAndSkipped(change: TickChange | undefined): Answer {
+  return {
+    verdict: 'future',
+    reason: 'skipped_by_request',
+    summary: `Still ahead, and will not run: somebody asked to leave it out${givenReason(change)}.`,
+    todo: 'Until its time it can be restored: POST /api/v1/jobs/{job_id}/ticks/restore.',
+  }
+}
+
+function givenReason(change: TickChange | undefined): string {
+  return change?.reason == null ? '' : ` (${change.reason})`
 }
 
 function stray(facts: Facts): Answer {

@@ -1,7 +1,9 @@
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { backfillOrigin } from '../backfill-seq.js'
 import { parkedUntil } from '../parked.js'
-import { isGap, isTick, type Life, type LifeRow, readLives, type UnreadableLife } from './life.js'
+import { noTickChanges } from '../tick-changes.js'
+import { isGap, isSkipped, isTick, type Life, type LifeRow, readLives, type UnreadableLife } from './life.js'
 import { type JobRecords, noRecords, noTickRecords, readRecords } from './records.js'
 import { type Evidence, judge, type Verdict } from './verdict.js'
 
@@ -67,6 +69,17 @@ const inTheWayStatement = statement<{ job: number; at: number }, RunInTheWay>(
   new URL('./run-in-the-way.sql', import.meta.url),
 )
 
+/** A run that a backfill made of the instant; without an outcome while it is on its way. */
+export interface BackfillRun {
+  seq: number
+  outcome: string | null
+  recorded_at: number | null
+}
+
+const backfillsStatement = statement<{ job: number; due: number; origin: number }, BackfillRun>(
+  new URL('./tick-backfills.sql', import.meta.url),
+)
+
 /** All that the database knows about one instant of one job, of one moment. */
 export interface Facts {
   at: number
@@ -86,6 +99,7 @@ export interface Facts {
   queued: QueueRow | null
   /** The run that was going on, for a tick that met one. */
   inTheWay: RunInTheWay | null
+  backfills: BackfillRun[]
 }
 
 /** The life of one job, readable or not. */
@@ -111,14 +125,19 @@ export async function readFacts(
   const [horizon] = await runner.run(horizonStatement, {})
   const all = await readRecords(runner, { jobs: [job], from: at, to: at + 1, recorded_from: 0 })
   const records = all.get(job) ?? noRecords()
+  const life = 'stretches' in found ? found : null
+  const asked = life !== null && isSkipped(life, at)
   const evidence = {
     tick: at,
     records: records.byTick.get(at) ?? noTickRecords(),
-    ranges: records.ranges,
-    replays: records.replays,
+    ranges: asked ? [] : records.ranges,
+    replays: asked ? [] : records.replays,
   }
-  const life = 'stretches' in found ? found : null
-  const verdict = judge(life ?? { ...found, stretches: [], end: 0 }, evidence, lateToleranceMs)
+  const verdict = judge(
+    life ?? { ...found, stretches: [], changes: noTickChanges, end: 0 },
+    evidence,
+    lateToleranceMs,
+  )
   const [queued] = await runner.run(queueStatement, { job, due: at, parked_until: parkedUntil })
   const overlapped = verdict.reason === 'overlap'
   const [inTheWay] = overlapped ? await runner.run(inTheWayStatement, { job, at }) : []
@@ -138,5 +157,6 @@ export async function readFacts(
     attempts: await runner.run(attemptsStatement, { job, due: at }),
     queued: queued ?? null,
     inTheWay: inTheWay ?? null,
+    backfills: await runner.run(backfillsStatement, { job, due: at, origin: backfillOrigin }),
   }
 }

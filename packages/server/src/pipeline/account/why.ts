@@ -1,7 +1,7 @@
 import { CarillonError, type Why } from '@carillon/contract'
 import type { Database } from '../../db/pool.js'
 import { incarnationName } from '../../platform/ids.js'
-import { countTicks, neighboursOf, stretchAt } from './life.js'
+import { countUnlessSkipped, neighboursOf, stretchAt } from './life.js'
 import { momentOf } from './moment.js'
 import { answer, runOf } from './why-answer.js'
 import { type AttemptRow, type Facts, readFacts, readLife } from './why-facts.js'
@@ -60,11 +60,11 @@ function wasMade({ queued, attempts, evidence }: Facts): boolean {
   return queued !== null || evidence.records.letter !== null || attempts.some(({ attempt }) => attempt > 0)
 }
 
-function startAt({ at, row, queued, attempts }: Facts): number | null {
+function startAt({ at, row, queued, attempts, life }: Facts): number | null {
   const first = attempts.find(({ attempt, round }) => attempt === 1 && round === 0)
   if (first !== undefined) return first.available_at
   if (queued !== null && queued.attempt === 1) return queued.available_at
-  return row.due === at ? row.start_at : null
+  return row.due === at ? row.start_at : (life?.changes.movedTo(at) ?? null)
 }
 
 function segmentOf({ life, at }: Facts): Why['segment'] {
@@ -102,7 +102,7 @@ function replayOf({ evidence, life, at }: Facts): Why['replay'] {
     reason: replay.reason,
     from: iso(replay.from_ms),
     to: iso(replay.to_ms),
-    position: life === null ? 0 : countTicks(life, replay.cursor_ms, at - 1),
+    position: life === null ? 0 : countUnlessSkipped(life, replay.cursor_ms, at - 1),
     done: replay.done,
     total: replay.total,
     per_minute: replay.per_minute,

@@ -17,6 +17,9 @@ replays AS (
   WHERE r.job IN (SELECT job FROM forgotten)
      OR (r.state IN ('done', 'cancelled') AND r.created_at <= carillon.now_ms() - :retention_ms)
 ),
+tick_changes AS (
+  DELETE FROM carillon.tick_changes c USING forgotten f WHERE c.job = f.job
+),
 segments AS (
   DELETE FROM carillon.segments s USING forgotten f WHERE s.job = f.job
 ),

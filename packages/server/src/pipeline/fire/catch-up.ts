@@ -6,15 +6,24 @@ import { jobIdOf } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
 import type { OwnedPartition } from './fire-statement.js'
 import type { Governor } from './governor.js'
-import { type OpenReplay, planReplay, type ReplayTick } from './replay-plan.js'
+import {
+  type OpenBackfill,
+  type OpenReplay,
+  planBackfill,
+  planReplay,
+  type ReplayTick,
+} from './replay-plan.js'
 
 const readStatement = statement<
   { partitions: number[]; most: number; most_per_partition: number },
   OpenReplay
 >(new URL('./read-replays.sql', import.meta.url))
+const backfillsStatement = statement<{ partitions: number[]; most: number }, OpenBackfill>(
+  new URL('./read-backfills.sql', import.meta.url),
+)
 const openStatement = statement<
   { partitions: number[] },
-  { replays: number; ticks: number; oldest: number | null }
+  { replays: number; ticks: number; backfills: number }
 >(new URL('./open-replays.sql', import.meta.url))
 
 interface ReplayParams {
@@ -25,6 +34,8 @@ interface ReplayParams {
   jobs: number[]
   job_partitions: number[]
   cursors: number[]
+  origins: number[]
+  seqs: number[]
   next_cursors: (number | null)[]
   next_dues: (number | null)[]
   versions: number[]
@@ -69,7 +80,7 @@ const repeatTellMs = 60_000
  */
 export class CatchUp {
   private readonly toldAt = new Map<number, number>()
-  private left = { replays: 0, ticks: 0 }
+  private left = { replays: 0, ticks: 0, backfills: 0 }
   private countedAt = Number.NEGATIVE_INFINITY
 
   constructor(private readonly options: CatchUpOptions) {}
@@ -78,34 +89,57 @@ export class CatchUp {
   async runOnce(): Promise<boolean> {
     const { owned, governor, freshWait } = this.options
     const mine = owned()
-    const { replays } = await this.count(mine)
-    if (replays === 0 || freshWait()) return false
+    const open = await this.count(mine)
+    if ((open.replays === 0 && open.backfills === 0) || freshWait()) return false
     const allowed = Math.min(mostPerStatement, await governor.allowed())
     if (allowed < 1) return false
-    const fired = await this.fire(mine, allowed)
-    governor.used(fired)
-    return fired === mostPerStatement
+    const caughtUp = open.replays === 0 ? 0 : await this.fire(mine, allowed, 'caught_up')
+    const left = allowed - caughtUp
+    // What people ask for comes after what was missed.
+    const backfilled = open.backfills === 0 || left < 1 ? 0 : await this.fire(mine, left, 'backfilled')
+    governor.used(caughtUp + backfilled)
+    return caughtUp === mostPerStatement
   }
 
   /** What is left in the partitions that are ours; in none of them, nothing. */
-  private async count(mine: readonly OwnedPartition[]): Promise<{ replays: number; ticks: number }> {
+  private async count(mine: readonly OwnedPartition[]): Promise<CatchUp['left']> {
     const { database, clock, metrics, onOpen } = this.options
     const now = clock.monotonic()
     if (mine.length > 0 && this.left.replays >= manyReplays && now - this.countedAt < countManyMs)
       return this.left
     const partitions = mine.map(({ partition }) => partition)
     const [open] = mine.length === 0 ? [] : await database.run(openStatement, { partitions })
-    this.left = { replays: open?.replays ?? 0, ticks: open?.ticks ?? 0 }
+    const { replays = 0, ticks = 0, backfills = 0 } = open ?? {}
+    this.left = { replays, ticks, backfills }
     this.countedAt = now
     metrics.catchUpTicks.set(this.left.ticks)
-    onOpen(this.left)
+    onOpen({ replays, ticks })
     return this.left
   }
 
-  private async fire(owned: OwnedPartition[], most: number): Promise<number> {
+  private async fire(
+    owned: OwnedPartition[],
+    most: number,
+    decision: 'caught_up' | 'backfilled',
+  ): Promise<number> {
     const { database, metrics, self, onFired } = this.options
+    const ticks = (
+      decision === 'caught_up'
+        ? this.plan(await this.readReplays(owned), planReplay)
+        : this.plan(await this.readBackfills(owned), planBackfill)
+    ).slice(0, most)
+    if (ticks.length === 0) return 0
+    const answers = await database.run(replayStatement, paramsOf(self(), owned, ticks))
+    const fired = answers.filter((answer) => answer.decision === 'fired').length
+    metrics.ticks.inc({ decision }, fired)
+    this.giveUpRefused(owned, ticks, answers)
+    if (fired > 0) onFired()
+    return fired
+  }
+
+  private readReplays(owned: OwnedPartition[]): Promise<OpenReplay[]> {
     // A full page, also at a slow pace: one that cannot be read must not keep the others from their turn.
-    const replays = await database.run(readStatement, {
+    return this.options.database.run(readStatement, {
       partitions: owned.map(({ partition }) => partition),
       most: mostPerStatement,
       most_per_partition: Math.max(
@@ -113,14 +147,13 @@ export class CatchUp {
         Math.ceil((timesShare * mostPerStatement) / owned.length),
       ),
     })
-    const ticks = this.plan(replays).slice(0, most)
-    if (ticks.length === 0) return 0
-    const answers = await database.run(replayStatement, paramsOf(self(), owned, ticks))
-    const fired = answers.filter(({ decision }) => decision === 'fired').length
-    metrics.ticks.inc({ decision: 'caught_up' }, fired)
-    this.giveUpRefused(owned, ticks, answers)
-    if (fired > 0) onFired()
-    return fired
+  }
+
+  private readBackfills(owned: OwnedPartition[]): Promise<OpenBackfill[]> {
+    return this.options.database.run(backfillsStatement, {
+      partitions: owned.map(({ partition }) => partition),
+      most: mostPerStatement,
+    })
   }
 
   /** Another owner has a newer epoch: what was refused is no longer ours. */
@@ -140,10 +173,13 @@ export class CatchUp {
     this.options.disown(owned.filter(({ partition }) => partitions.has(partition)))
   }
 
-  private plan(replays: OpenReplay[]): ReplayTick[] {
+  private plan<Replay extends OpenReplay>(
+    replays: Replay[],
+    planOne: (replay: Replay) => ReplayTick,
+  ): ReplayTick[] {
     return replays.flatMap((replay) => {
       try {
-        return [planReplay(replay)]
+        return [planOne(replay)]
       } catch (error) {
         this.tellUnreadable(replay, error)
         return []
@@ -172,6 +208,8 @@ function paramsOf(owner: number, owned: OwnedPartition[], ticks: ReplayTick[]): 
     jobs: ticks.map(({ replay }) => replay.job),
     job_partitions: ticks.map(({ replay }) => replay.partition),
     cursors: ticks.map(({ replay }) => replay.cursor_ms),
+    origins: ticks.map(({ origin }) => origin),
+    seqs: ticks.map(({ seq }) => seq),
     next_cursors: ticks.map((tick) => tick.nextCursor),
     next_dues: ticks.map((tick) => tick.nextDue),
     versions: ticks.map(({ replay }) => replay.version),

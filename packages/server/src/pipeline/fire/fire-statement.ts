@@ -27,6 +27,8 @@ export interface TickParams {
   gap_jobs: number[]
   gap_ats: number[]
   gap_counts: number[]
+  gap_reasons: string[]
+  gap_nexts: (number | null)[]
 }
 
 interface FireParams extends TickParams {
@@ -113,5 +115,7 @@ export function tickParams(
     gap_jobs: gaps.map(({ job }) => job),
     gap_ats: gaps.map(({ at }) => at),
     gap_counts: gaps.map(({ count }) => count),
+    gap_reasons: gaps.map(({ reason }) => reason),
+    gap_nexts: gaps.map(({ next }) => next),
   }
 }

@@ -54,6 +54,8 @@
 -- @param gap_jobs bigint[]
 -- @param gap_ats bigint[]
 -- @param gap_counts int[]
+-- @param gap_reasons text[]
+-- @param gap_nexts bigint[]
 WITH clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now
 ),
@@ -164,9 +166,10 @@ noted AS (
   WHERE decision = 'overlap'
   UNION ALL
   SELECT now, tenant, job, gap.at, 0, 0, 'skipped', true, 0, 0, version,
-         epoch, coalesce(skip_from, replay_from, run_due, next_due), NULL, gap.count, 'dst_gap', partition
+         epoch, coalesce(gap.next, skip_from, replay_from, run_due, next_due), NULL, gap.count, gap.reason, partition
   FROM final
-  JOIN unnest(:gap_jobs, :gap_ats, :gap_counts) AS gap (job, at, count) USING (job)
+  JOIN unnest(:gap_jobs, :gap_ats, :gap_counts, :gap_reasons, :gap_nexts) AS gap (job, at, count, reason, next)
+    USING (job)
 ),
 replayed AS (
   INSERT INTO carillon.replays (tenant, job, kind, from_ms, to_ms, cursor_ms, total, version, reason, partition)

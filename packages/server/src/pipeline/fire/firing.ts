@@ -8,6 +8,7 @@ import { jobIdOf } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
 import type { CalendarSet } from '../../time/schedule.js'
 import { namesCalendar, readCalendars } from '../calendars.js'
+import { readTickChanges, type TickChanges } from '../tick-changes.js'
 import { Aftermath, type AftermathOptions } from './aftermath.js'
 import { type Decided, fireParams, fireStatement, type OwnedPartition } from './fire-statement.js'
 import type { Horizon, Whereabouts } from './horizon.js'
@@ -146,7 +147,9 @@ export class Firing {
 
   /** Answers how late the latest of the fresh ticks was. */
   private async fireAll(timers: DueTimer[], aheadMs: number): Promise<number> {
-    const ready = timers.filter((timer) => this.isReady(timer, aheadMs))
+    const near = timers.filter((timer) => this.isReady(timer, aheadMs))
+    const changes = await this.changesOf(near)
+    const ready = near.filter((timer) => !this.waitsToBePassed(timer, changes.get(timer.job)))
     const calendars = await readCalendars(
       this.options.database,
       ready.flatMap(({ tenant, definition }) => (namesCalendar(definition) ? [tenant] : [])),
@@ -154,7 +157,7 @@ export class Firing {
     const terms = this.terms()
     let lagMs = 0
     for (let at = 0; at < ready.length; ) {
-      const slice = this.planSlice(ready, at, terms, calendars)
+      const slice = this.planSlice(ready, at, terms, calendars, changes)
       at = slice.end
       // Ownership may have gone meanwhile: each statement names what is held now.
       lagMs = Math.max(lagMs, await this.fire(this.options.owned(), slice.ticks))
@@ -179,6 +182,27 @@ export class Firing {
     return false
   }
 
+  /** Only jobs of which something is asked ahead of their cursors: the others have nothing to read. */
+  private changesOf(timers: readonly DueTimer[]): Promise<ReadonlyMap<number, TickChanges>> {
+    const changed = timers.filter(
+      ({ ticks_changed_until: until, accounted_through: after }) => (until ?? 0) > after,
+    )
+    return readTickChanges(
+      this.options.database,
+      changed.map(({ job, accounted_through: after }) => ({ job, after })),
+    )
+  }
+
+  /** A tick that is left out on request is noted at its time and not before: until then it can be restored. */
+  private waitsToBePassed(
+    { job, partition, due, start_at: startAt, now }: DueTimer,
+    changes: TickChanges | undefined,
+  ): boolean {
+    if (startAt <= now || changes?.isSkipped(due) !== true) return false
+    this.options.horizon.lookAgainAt(job, { partition, startAt }, startAt)
+    return true
+  }
+
   private terms(): Terms {
     const { lateToleranceMs, overloadLagMs, load, windowFactor } = this.options
     return {
@@ -194,6 +218,7 @@ export class Firing {
     from: number,
     terms: Terms,
     calendars: ReadonlyMap<number, CalendarSet>,
+    changes: ReadonlyMap<number, TickChanges>,
   ): { ticks: PlannedTick[]; end: number } {
     const { clock } = this.options
     const begun = clock.monotonic()
@@ -201,16 +226,21 @@ export class Firing {
     let end = from
     while (end < timers.length && ticks.length < mostPerStatement && clock.monotonic() - begun < sliceMs) {
       const timer = timers[end] as DueTimer
-      ticks.push(...this.plan(timer, terms, calendars.get(timer.tenant)))
+      ticks.push(...this.plan(timer, terms, calendars.get(timer.tenant), changes.get(timer.job)))
       end += 1
     }
     return { ticks, end }
   }
 
   /** A job whose rule cannot be evaluated must not stop the others. Its cursor stays, so nothing is lost. */
-  private plan(timer: DueTimer, terms: Terms, calendars: CalendarSet | undefined): PlannedTick[] {
+  private plan(
+    timer: DueTimer,
+    terms: Terms,
+    calendars: CalendarSet | undefined,
+    changes: TickChanges | undefined,
+  ): PlannedTick[] {
     try {
-      return [planTick(timer, terms, calendars)]
+      return [planTick(timer, terms, calendars, changes)]
     } catch (error) {
       this.tellUnreadable(timer, error)
       return []

@@ -47,6 +47,8 @@
 -- @param gap_jobs bigint[]
 -- @param gap_ats bigint[]
 -- @param gap_counts int[]
+-- @param gap_reasons text[]
+-- @param gap_nexts bigint[]
 WITH clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now
 ),
@@ -178,9 +180,10 @@ noted AS (
   WHERE NOT is_fired
   UNION ALL
   SELECT now, tenant, job, gap.at, 0, 0, 'skipped', true, 0, 0, version,
-         epoch, coalesce(skip_from, run_due), NULL, gap.count, 'dst_gap', partition
+         epoch, coalesce(gap.next, skip_from, run_due), NULL, gap.count, gap.reason, partition
   FROM decided
-  JOIN unnest(:gap_jobs, :gap_ats, :gap_counts) AS gap (job, at, count) USING (job)
+  JOIN unnest(:gap_jobs, :gap_ats, :gap_counts, :gap_reasons, :gap_nexts) AS gap (job, at, count, reason, next)
+    USING (job)
 ),
 noted_replaced AS (
   INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt,

@@ -51,6 +51,7 @@ function timerOf(given: Partial<DueTimer> = {}, more: Partial<DueTimer['definiti
     uuid,
     version: 1,
     route: 1,
+    ticks_changed_until: null,
     definition: { ...definition, ...more },
     now: due,
     ...given,
@@ -234,7 +235,7 @@ describe('wall times that the clocks jump over', () => {
         { due: first, start_at: first, accounted_through: first - day, now: first + 3 * day + 3_600_000 },
         { ...madrid, missed_window, anchor: first - 10 * day, misfire_grace_seconds: 30 * 86_400 },
       )
-      expect(planTick(timer, usual).gaps).toEqual([{ at: gone, count: 1 }])
+      expect(planTick(timer, usual).gaps).toEqual([{ at: gone, count: 1, reason: 'dst_gap', next: null }])
     },
   )
 })
@@ -252,6 +253,7 @@ describe('the next tick of a replay', () => {
     route: 1,
     definition,
     calendars: null,
+    skipped: null,
   }
 
   it('leads to the one after it, up to the last', () => {

@@ -4,6 +4,7 @@ import { type CalendarSet, parseSchedule, type Schedule } from '../../time/sched
 import { jobIdOf } from '../../platform/ids.js'
 import { jitterMs } from '../../time/jitter.js'
 import { spreadMs } from '../spread.js'
+import { noTickChanges, type TickChanges } from '../tick-changes.js'
 
 /** A timer with its job, as read-timers.sql answers it. */
 export interface DueTimer {
@@ -20,6 +21,8 @@ export interface DueTimer {
   uuid: string
   version: number
   route: number
+  /** The latest tick that somebody skipped or moved; null: none ever. */
+  ticks_changed_until: number | null
   /** Without payload and target: a tick does not depend on them. */
   definition: Omit<JobDefinition, 'payload' | 'target'>
   now: number
@@ -40,9 +43,17 @@ export interface PlannedTick {
   skip: TickRange | null
   replay: TickRange | null
   /** Why ticks were passed over or put off. */
-  reason: 'missed' | 'overload'
-  /** Wall times that the rule names and the clocks jumped over, by the instant of the jump: no runs, but on record. */
-  gaps: { at: number; count: number }[]
+  reason: 'missed' | 'overload' | 'skipped_by_request'
+  /** No runs, but on record: wall times that the clocks jumped over, by the instant of the jump, and ticks left out on request. */
+  gaps: NotedTick[]
+}
+
+export interface NotedTick {
+  at: number
+  count: number
+  reason: 'dst_gap' | 'skipped_by_request'
+  /** The tick after it; null: the one that this plan leads to. */
+  next: number | null
 }
 
 /** What applies to every tick of a pass. */
@@ -56,14 +67,21 @@ export interface Terms {
 }
 
 /** What to do with a due timer. Pure: ticks are computed here, in Node only, from the rule at every firing. */
-export function planTick(timer: DueTimer, terms: Terms, calendars: CalendarSet = {}): PlannedTick {
+export function planTick(
+  timer: DueTimer,
+  terms: Terms,
+  calendars: CalendarSet = {},
+  changes: TickChanges = noTickChanges,
+): PlannedTick {
   const { definition } = timer
   checkNumbers(definition)
-  const schedule = parseSchedule({ ...definition, calendars })
+  const all = parseSchedule({ ...definition, calendars })
+  if (changes.isSkipped(timer.due)) return passOver(timer, terms, all, changes)
+  const schedule = changes.left(all, changes.come(Number.MAX_SAFE_INTEGER, timer.now))
   const decision = decideTick({
     schedule,
     due: timer.due,
-    startAt: timer.start_at,
+    startAt: missedFrom(timer, changes),
     now: timer.now,
     lateToleranceMs: terms.lateToleranceMs,
     policy: {
@@ -77,29 +95,79 @@ export function planTick(timer: DueTimer, terms: Terms, calendars: CalendarSet =
   })
   const { fire, skip, replay } = decision
   const runs = timer.runs + (replay?.count ?? (fire === null ? 0 : 1))
-  const next =
-    definition.max_runs !== null && runs >= definition.max_runs && fire === null ? null : decision.next
-  const jobId = jobIdOf(timer.uuid)
+  const last = fire ?? replay?.to ?? skip?.to ?? timer.due
+  // What is left out on request is passed one by one, and noted: the cursor does not jump over it.
+  const following = changes.none ? decision.next : all.next(last)
+  const next = definition.max_runs !== null && runs >= definition.max_runs && fire === null ? null : following
   return {
     timer,
     runDue: fire,
-    availableAt: fire === null ? timer.start_at : startOf(fire, timer, schedule, terms),
+    availableAt: fire === null ? timer.start_at : startOf(fire, timer, all, terms, changes),
     nextDue: next,
-    nextStart:
-      next === null ? null : next + spreadMs(jobId, definition, widening(schedule, next, definition, terms)),
+    nextStart: nextStart(next, timer, terms, all, changes),
     ...placesOf(definition),
     skip,
     replay,
     reason: terms.overloaded ? 'overload' : 'missed',
-    gaps: jumpedOver(schedule, timer.accounted_through, fire ?? replay?.to ?? skip?.to ?? timer.due),
+    gaps: [...jumpedOver(all, timer.accounted_through, last), ...leftOut(all, changes, timer.due, last)],
   }
 }
 
+/** A tick that somebody asked to leave out: it is noted at its time, and the cursor goes on. */
+function passOver(timer: DueTimer, terms: Terms, schedule: Schedule, changes: TickChanges): PlannedTick {
+  const next = schedule.next(timer.due)
+  return {
+    timer,
+    runDue: null,
+    availableAt: timer.start_at,
+    nextDue: next,
+    nextStart: nextStart(next, timer, terms, schedule, changes),
+    ...placesOf(timer.definition),
+    skip: { from: timer.due, to: timer.due, count: 1 },
+    replay: null,
+    reason: 'skipped_by_request',
+    gaps: jumpedOver(schedule, timer.accounted_through, timer.due),
+  }
+}
+
+function nextStart(
+  next: number | null,
+  { uuid, definition }: DueTimer,
+  terms: Terms,
+  schedule: Schedule,
+  changes: TickChanges,
+): number | null {
+  if (next === null) return null
+  const spread = spreadMs(jobIdOf(uuid), definition, widening(schedule, next, definition, terms))
+  return changes.movedTo(next) ?? next + spread
+}
+
+/** A tick that was moved to an earlier time is missed only when its own time has passed, too. */
+function missedFrom({ due, start_at: startAt, uuid, definition }: DueTimer, changes: TickChanges): number {
+  return changes.movedTo(due) === null
+    ? startAt
+    : Math.max(startAt, due + spreadMs(jobIdOf(uuid), definition))
+}
+
+/** Ticks after the cursor that are left out on request, among those that a plan accounts for. */
+function leftOut(schedule: Schedule, changes: TickChanges, due: number, last: number): NotedTick[] {
+  return changes
+    .skipped(schedule, due + 1, last)
+    .map((at) => ({ at, count: 1, reason: 'skipped_by_request', next: schedule.next(at) }))
+}
+
 /** The cursor's own start time belongs to its tick; a later tick taken in its stead starts at its own instant. */
-function startOf(fire: number, timer: DueTimer, schedule: Schedule, terms: Terms): number {
+function startOf(
+  fire: number,
+  timer: DueTimer,
+  schedule: Schedule,
+  terms: Terms,
+  changes: TickChanges,
+): number {
   const { definition } = timer
   const startAt = fire === timer.due ? timer.start_at : fire
-  if (!terms.overloaded || definition.fire_window_seconds === 0) return startAt
+  const meant = changes.movedTo(fire) !== null
+  if (meant || !terms.overloaded || definition.fire_window_seconds === 0) return startAt
   const windowMs = definition.fire_window_seconds * widening(schedule, fire, definition, terms) * 1000
   const from = Math.max(startAt, timer.now)
   const leftMs = fire + windowMs - from
@@ -130,13 +198,13 @@ export function placesOf({
   return { places: policy === 'ALLOW' ? most : 1, waits: policy === 'QUEUE' || policy === 'REPLACE' }
 }
 
-function jumpedOver(schedule: Schedule, after: number, through: number): { at: number; count: number }[] {
+function jumpedOver(schedule: Schedule, after: number, through: number): NotedTick[] {
   const counts = new Map<number, number>()
   for (const { at, reason } of schedule.dropped(after, through)) {
     // Ticks that coincide are one: where another falls on the very jump, that one has its own record.
     if (reason === 'dst_gap' && schedule.prev(at) !== at) counts.set(at, (counts.get(at) ?? 0) + 1)
   }
-  return [...counts].map(([at, count]) => ({ at, count }))
+  return [...counts].map(([at, count]) => ({ at, count, reason: 'dst_gap', next: null }))
 }
 
 /** A damaged number must stop the plan: it would turn into "no further tick" or "all too late" without a word. */

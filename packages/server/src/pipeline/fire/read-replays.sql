@@ -2,9 +2,10 @@
 -- catches up, or a fresh tick that is due, waits: catching up is serial, and comes second. Without payload and target, as in read-timers.sql.
 -- `calendars`: what the calendars that it names held in the stretch of the job's life in which its ticks lie. They may have
 -- changed since, and by their new content the ticks in between would be others. Read here, with the stretch, in one snapshot.
+-- `skipped`: ticks of it that somebody had asked to leave out. They have their own records.
 -- After an outage nearly every job has one: of each partition only as many are looked at as a step may need, not `most`.
 -- Plain read: what it sees is checked again, under lock, by replay.sql.
--- Index: replays_running (partition, cursor_ms), one range per partition; primary keys; calendars (tenant, name).
+-- Index: replays_running (partition, cursor_ms), one range per partition; primary keys; calendars (tenant, name); tick_changes' primary key.
 -- @plan each-time
 -- @param partitions smallint[]
 -- @param most int
@@ -20,7 +21,11 @@ SELECT r.replay, r.job, r.partition, r.tenant, r.cursor_ms, r.to_ms, r.version, 
            (SELECT jsonb_object_agg(c.name, c.definition) FROM carillon.calendars c
             WHERE c.tenant = r.tenant AND coalesce(old.definition, j.definition) -> 'exclude' ? c.name)
          END
-       ) AS calendars
+       ) AS calendars,
+       CASE WHEN j.ticks_changed_until >= r.cursor_ms THEN
+         (SELECT jsonb_agg(c.due) FROM carillon.tick_changes c
+          WHERE c.job = r.job AND c.due > r.cursor_ms AND c.due <= r.to_ms AND c.action = 'skip')
+       END AS skipped
 FROM (
   SELECT here.*
   FROM unnest(:partitions) AS mine (partition)

@@ -10,7 +10,7 @@
 -- @param partitions smallint[]
 -- @param start_ats bigint[]
 SELECT t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, t.runs, t.accounted_through,
-       j.id AS uuid, j.version, j.route, j.definition - 'payload' - 'target' AS definition,
+       j.id AS uuid, j.version, j.route, j.ticks_changed_until, j.definition - 'payload' - 'target' AS definition,
        carillon.now_ms() AS now
 FROM unnest(:jobs, :partitions, :start_ats) AS wanted (job, partition, start_at)
 CROSS JOIN LATERAL (

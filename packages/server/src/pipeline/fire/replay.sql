@@ -4,10 +4,10 @@
 -- timer    The lock that pauses, edits and deletes take first: whoever has it, has the job's replays. SKIP LOCKED. A job
 --          whose fresh tick is due and not fired yet waits: else, of two that want the place, the older could come first
 --          again and again.
--- locked   Replays that are still at the tick that was seen. One per job: catching up is serial, oldest first. None while
---          a fresh run waits for the place.
+-- locked   Replays that are still at the tick that was seen. One per job: catching up is serial, oldest first, and before
+--          backfills. None while a fresh run waits for the place.
 -- fired    The run, in the lowest free place. Taken places decide nothing: it is tried again.
--- moved    The second cursor. The replay is done with its last tick.
+-- moved    The second cursor. The replay is done with its last tick. The next tick of a backfill comes at its pace.
 --
 -- Lock order: partitions, timers, replays, queue; each by key. Index: primary keys, queue_slot.
 -- @plan each-time
@@ -18,6 +18,8 @@
 -- @param jobs bigint[]
 -- @param job_partitions smallint[]
 -- @param cursors bigint[]
+-- @param origins smallint[]
+-- @param seqs int[]
 -- @param next_cursors bigint[]
 -- @param next_dues bigint[]
 -- @param versions int[]
@@ -37,9 +39,9 @@ own AS MATERIALIZED (
 ),
 tick AS MATERIALIZED (
   SELECT *
-  FROM unnest(:replays, :jobs, :job_partitions, :cursors, :next_cursors, :next_dues, :versions, :routes, :places,
-              :max_attempts)
-    AS t (replay, job, partition, cursor_ms, next_cursor, next_due, version, route, places, max_attempts)
+  FROM unnest(:replays, :jobs, :job_partitions, :cursors, :origins, :seqs, :next_cursors, :next_dues, :versions, :routes,
+              :places, :max_attempts)
+    AS t (replay, job, partition, cursor_ms, origin, seq, next_cursor, next_due, version, route, places, max_attempts)
 ),
 timer AS MATERIALIZED (
   SELECT t.job, t.partition, own.epoch
@@ -51,7 +53,7 @@ timer AS MATERIALIZED (
   FOR NO KEY UPDATE OF t SKIP LOCKED
 ),
 seen AS MATERIALIZED (
-  SELECT r.replay, r.tenant, tick.job, tick.partition, tick.cursor_ms, tick.next_cursor, tick.next_due, tick.version,
+  SELECT r.replay, r.tenant, tick.job, tick.partition, tick.cursor_ms, tick.origin, tick.seq, tick.next_cursor, tick.next_due, tick.version,
          tick.route, tick.places, tick.max_attempts, timer.epoch
   FROM tick
   JOIN timer ON timer.job = tick.job
@@ -69,12 +71,12 @@ locked AS MATERIALIZED (
          END AS place
   FROM seen
   WHERE NOT EXISTS (SELECT FROM carillon.queue q WHERE q.job = seen.job AND (q.catch_up OR q.slot = -1))
-  ORDER BY job, cursor_ms
+  ORDER BY job, origin, cursor_ms
 ),
 fired AS (
-  INSERT INTO carillon.queue (due, job, tenant, route, version, epoch, next_due, slot, places, max_attempts,
+  INSERT INTO carillon.queue (due, job, origin, seq, tenant, route, version, epoch, next_due, slot, places, max_attempts,
                               available_at, fired_at, catch_up, partition)
-  SELECT cursor_ms, job, tenant, route, version, epoch, next_due, place, places, max_attempts,
+  SELECT cursor_ms, job, origin, seq, tenant, route, version, epoch, next_due, place, places, max_attempts,
          clock.now, clock.now, true, partition
   FROM locked CROSS JOIN clock
   WHERE places IS NULL OR place IS NOT NULL
@@ -85,8 +87,10 @@ fired AS (
 moved AS (
   UPDATE carillon.replays r
   SET cursor_ms = coalesce(locked.next_cursor, r.cursor_ms), done = r.done + 1,
-      state = CASE WHEN locked.next_cursor IS NULL THEN 'done' ELSE 'running' END
-  FROM fired JOIN locked USING (job)
+      state = CASE WHEN locked.next_cursor IS NULL THEN 'done' ELSE 'running' END,
+      next_at = CASE WHEN r.kind = 'backfill' THEN clock.now + 60000 / r.per_minute END,
+      ended_at = CASE WHEN r.kind = 'backfill' AND locked.next_cursor IS NULL THEN clock.now END
+  FROM fired JOIN locked USING (job) CROSS JOIN clock
   WHERE r.replay = locked.replay
   RETURNING r.replay
 )

@@ -12,7 +12,7 @@
 -- @param zone_data text
 -- @param parked_until bigint
 -- @param most_shift_ms bigint
-SELECT t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, j.id AS uuid,
+SELECT t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, j.id AS uuid, j.ticks_changed_until,
        CASE WHEN j.zone_data <> :zone_data THEN j.definition - 'payload' - 'target' END AS definition,
        staged.since AS staged_from, coalesce(staged.count, 0) AS staged_count,
        CASE
@@ -26,7 +26,7 @@ SELECT t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, j.id AS uuid,
               AND l.reason IS DISTINCT FROM 'dst_gap'
             ORDER BY l.due DESC LIMIT 1),
            (SELECT max(r.to_ms) FROM carillon.replays r
-            WHERE r.job = t.job AND r.to_ms < staged.since AND r.state IN ('running', 'paused'))
+            WHERE r.job = t.job AND r.kind = 'catch_up' AND r.to_ms < staged.since AND r.state IN ('running', 'paused'))
          )
        END AS accounted
 FROM unnest(:partitions, :after_starts, :after_jobs) AS mine (partition, after_start, after_job)

@@ -7,6 +7,7 @@ import { type CalendarSet, parseSchedule, type Schedule } from '../../time/sched
 import { namesCalendar, readCalendars } from '../calendars.js'
 import { parkedUntil } from '../parked.js'
 import { spreadMs } from '../spread.js'
+import { readTickChanges, type TickChanges } from '../tick-changes.js'
 
 interface OwnedPartition {
   partition: number
@@ -21,6 +22,7 @@ interface TimerOnPage {
   start_at: number
   rev: number
   uuid: string
+  ticks_changed_until: number | null
   definition: Omit<JobDefinition, 'payload' | 'target'> | null
   staged_from: number | null
   staged_count: number
@@ -161,17 +163,28 @@ export class Rezone {
         definition !== null && namesCalendar(definition) ? [tenant] : [],
       ),
     )
-    return timers.flatMap((timer) => this.compute(timer, calendars.get(timer.tenant)))
+    const changes = await readTickChanges(
+      this.options.database,
+      timers.flatMap(({ job, accounted, ticks_changed_until: until }) =>
+        (until ?? 0) > accounted ? [{ job, after: accounted }] : [],
+      ),
+    )
+    return timers.flatMap((timer) => this.compute(timer, calendars.get(timer.tenant), changes.get(timer.job)))
   }
 
-  private compute(timer: TimerOnPage, calendars: CalendarSet | undefined): MovedTimer[] {
+  private compute(
+    timer: TimerOnPage,
+    calendars: CalendarSet | undefined,
+    changes: TickChanges | undefined,
+  ): MovedTimer[] {
     const { definition, uuid, accounted } = timer
     if (definition === null) return []
     try {
       const schedule = parseSchedule({ ...definition, calendars: calendars ?? {} })
       const nextDue = schedule.next(accounted)
       if (isRight(timer, schedule)) return []
-      const nextStart = nextDue === null ? null : nextDue + spreadMs(jobIdOf(uuid), definition)
+      const nextStart =
+        nextDue === null ? null : (changes?.movedTo(nextDue) ?? nextDue + spreadMs(jobIdOf(uuid), definition))
       const named = namesCalendar(definition) ? namedOf(definition.exclude, calendars ?? {}) : null
       return [{ timer, nextDue, nextStart, calendars: named }]
     } catch (error) {

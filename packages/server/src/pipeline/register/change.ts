@@ -4,6 +4,7 @@ import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Calendar, CalendarSet } from '../../time/schedule.js'
 import { jobIdOf } from '../../platform/ids.js'
+import { noTickChanges, readTickChanges, type TickChanges } from '../tick-changes.js'
 
 /** A run in flight, as look-at-runs.sql answers it. */
 export interface QueuedRun {
@@ -34,6 +35,7 @@ interface JobNow {
   effective_from: number
   zone_data: string
   paused_until: number | null
+  ticks_changed_until: number | null
   due: number | null
   start_at: number | null
   runs: number
@@ -46,6 +48,8 @@ export interface Situation extends JobNow {
   state: 'active' | 'paused' | 'ended'
   definition: JobDefinition
   queued: QueuedRun[]
+  /** What was asked of single ticks, ahead and in the past. */
+  changes: TickChanges
 }
 
 const lockTimerStatement = statement<{ tenant: number; uuid: string }, { job: number }>(
@@ -114,10 +118,23 @@ export async function lockAndLook(runner: Runner, jobs: number[]): Promise<Situa
 async function lookAt(runner: Runner, jobs: number[]): Promise<Situation[]> {
   const queued = await runner.run(lookAtRunsStatement, { jobs })
   const rows = await runner.run(lookAtJobsStatement, { jobs })
+  const changed = rows.filter(({ ticks_changed_until: until }) => until !== null)
+  const changes = await readTickChanges(
+    runner,
+    changed.map(({ job }) => ({ job, after: 0 })),
+  )
   return rows.flatMap((row) => {
     const { state, definition } = row
     if (state === 'deleted' || state === 'collected' || definition === null) return []
-    return [{ ...row, state, definition, queued: queued.filter(({ job }) => job === row.job) }]
+    return [
+      {
+        ...row,
+        state,
+        definition,
+        queued: queued.filter(({ job }) => job === row.job),
+        changes: changes.get(row.job) ?? noTickChanges,
+      },
+    ]
   })
 }
 

@@ -2,7 +2,7 @@
 -- was staged and not due, which was never owed, and noted the ticks that were due and not fired.
 --   - a run that is due, or waits for a retry, and that nobody holds, ends here as cancelled;
 --   - a run that a worker holds is the worker's: it is asked to cancel, and the worker alone writes the outcome;
---   - what was still to be caught up is noted as a range, by replay.
+--   - what was still to be caught up is noted as a range, by replay; a backfill owes nothing, and is cancelled.
 -- Runs in the transaction of lock-timer.sql and look-at-runs.sql. Lock order: timers, queue, replays, jobs.
 -- Index: queue's primary key (job), replays_of_job, jobs' primary key.
 -- @plan each-time
@@ -28,7 +28,7 @@ asked AS (
 ),
 dropped AS (
   UPDATE carillon.replays r
-  SET state = 'cancelled'
+  SET state = 'cancelled', ended_at = CASE WHEN r.kind = 'backfill' THEN :now END
   FROM unnest(:replays, :replay_nexts) AS known (replay, next_due)
   WHERE r.replay = known.replay
   RETURNING r.*, known.next_due
@@ -47,6 +47,7 @@ noted AS (
          NULL, version, 0, next_due, false, nullif(to_ms, cursor_ms), total - done, NULL, NULL,
          'deleted', NULL, partition
   FROM dropped
+  WHERE kind = 'catch_up'
 )
 UPDATE carillon.jobs
 SET state = 'deleted', ended_at = coalesce(ended_at, :now), updated_at = :now, changed_at = :now,

@@ -5,7 +5,7 @@ import type { CalendarSet, Schedule } from '../../time/schedule.js'
 import { changing, type JobName, type Situation } from './change.js'
 import { moveCursors, nothingOwed } from './move.js'
 import { readable } from './reading.js'
-import { noneOf, type Settlement, settle, settleUnreadable } from './settle.js'
+import { noneOf, type Settlement, settle, settledThrough, settleUnreadable } from './settle.js'
 import { isStagedAndNotDue, type TakenBack, takeBack } from './taking-back.js'
 
 const replaysStatement = statement<
@@ -29,7 +29,8 @@ export async function deleteJob(database: Database, name: JobName): Promise<void
       skip: owed.skip,
       skipNext: owed.skipNext,
       replay: null,
-      accounted: Math.max(taken.accounted, owed.skip?.to ?? taken.accounted),
+      leftOut: owed.leftOut,
+      accounted: settledThrough(owed, taken.accounted),
       due: null,
       startAt: null,
       reason: 'deleted',
@@ -48,11 +49,11 @@ export async function deleteJob(database: Database, name: JobName): Promise<void
 
 /** Every tick from the cursor up to and including now. */
 function owedAtTheEnd(situation: Situation, taken: TakenBack, schedule: Schedule | null): Settlement {
-  const { state, now } = situation
-  if (state === 'ended' && taken.count === 0) return { ...nothingOwed, next: null }
+  const { state, now, changes } = situation
+  if (state === 'ended' && taken.count === 0) return { ...nothingOwed, leftOut: [], next: null }
   if (schedule === null) return settleUnreadable(taken.due, now)
   const first = state === 'paused' ? schedule.next(taken.accounted) : taken.due
-  return settle({ schedule, first, through: now, policy: noneOf })
+  return settle({ schedule, first, through: now, policy: noneOf, changes })
 }
 
 async function replaysOf(

@@ -1,5 +1,5 @@
 -- Takes staged runs back and moves the cursors of jobs to where a change leaves them, with a record for every tick in
--- between: not run (`skip`), or to be run by catching up (`replay`). Set-based: one job or a thousand.
+-- between: not run (`skip`), left out on request (`left_out`), or to be run by catching up (`replay`). Set-based: one job or a thousand.
 -- Runs after lock-timer.sql and look-at-runs.sql, in their transaction: timers and runs are locked, and the values were
 -- computed from what was seen under these locks. A run that somebody holds is never taken back.
 -- `rev` is raised, so that a fire planned before is refused even where the due instant is the same.
@@ -24,6 +24,9 @@
 -- @param replay_tos bigint[]
 -- @param replay_counts int[]
 -- @param replay_states text[]
+-- @param left_out_jobs bigint[]
+-- @param left_out_ats bigint[]
+-- @param left_out_nexts bigint[]
 WITH change AS MATERIALIZED (
   SELECT *
   FROM unnest(:jobs, :partitions, :tenants, :versions, :taken_froms, :taken_counts, :accounted, :dues, :start_ats,
@@ -41,10 +44,14 @@ taken AS (
 noted AS (
   INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
                                epoch, next_due, due_to, ticks, reason, partition)
-  SELECT :now, tenant, job, skip_from, 0, 0, 'skipped', true, 0, 0, version,
+  SELECT :now, tenant, job, skip_from, 0, 0, 'skipped'::carillon.outcome, true, 0, 0, version,
          0, skip_next, nullif(skip_to, skip_from), skip_count, reason, partition
   FROM change
   WHERE skip_from IS NOT NULL
+  UNION ALL
+  SELECT :now, tenant, job, at, 0, 0, 'skipped', true, 0, 0, version,
+         0, next, NULL, 1, 'skipped_by_request', partition
+  FROM change JOIN unnest(:left_out_jobs, :left_out_ats, :left_out_nexts) AS left_out (job, at, next) USING (job)
 ),
 replayed AS (
   INSERT INTO carillon.replays (tenant, job, kind, from_ms, to_ms, cursor_ms, total, version, reason, state, created_at,

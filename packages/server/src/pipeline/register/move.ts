@@ -3,6 +3,8 @@ import { statement } from '../../db/statement.js'
 import type { Situation } from './change.js'
 import type { Settlement } from './settle.js'
 import type { TakenBack } from './taking-back.js'
+import type { TickChange } from '../tick-changes.js'
+import { dropTickChanges } from './drop-tick-changes.js'
 
 /** Where a change leaves the cursor of a job, and what becomes of the ticks before that. */
 export interface Move extends Pick<Settlement, 'skip' | 'skipNext' | 'replay'> {
@@ -14,6 +16,10 @@ export interface Move extends Pick<Settlement, 'skip' | 'skipNext' | 'replay'> {
   reason: 'paused' | 'edited' | 'deleted'
   /** Of the replay, if one is made. */
   replayState: 'running' | 'paused'
+  /** Ticks before that which are left out on request. */
+  leftOut?: Settlement['leftOut']
+  /** What was asked of single ticks, and means nothing from now on. */
+  dropped?: readonly TickChange[]
 }
 
 export const nothingOwed = { skip: null, skipNext: null, replay: null } as const
@@ -38,6 +44,9 @@ interface MoveParams {
   replay_tos: (number | null)[]
   replay_counts: (number | null)[]
   replay_states: string[]
+  left_out_jobs: number[]
+  left_out_ats: number[]
+  left_out_nexts: (number | null)[]
 }
 
 const moveCursorsStatement = statement<MoveParams, { job: number }>(
@@ -52,6 +61,9 @@ export interface MovedJob {
 export async function moveCursors(runner: Runner, now: number, changes: readonly MovedJob[]): Promise<void> {
   const situations = changes.map(({ situation }) => situation)
   const moves = changes.map(({ move }) => move)
+  const leftOut = changes.flatMap(({ situation: { job }, move }) =>
+    (move.leftOut ?? []).map((tick) => ({ job, ...tick })),
+  )
   await runner.run(moveCursorsStatement, {
     now,
     jobs: situations.map(({ job }) => job),
@@ -72,5 +84,12 @@ export async function moveCursors(runner: Runner, now: number, changes: readonly
     replay_tos: moves.map(({ replay }) => replay?.to ?? null),
     replay_counts: moves.map(({ replay }) => replay?.count ?? null),
     replay_states: moves.map(({ replayState }) => replayState),
+    left_out_jobs: leftOut.map(({ job }) => job),
+    left_out_ats: leftOut.map(({ at }) => at),
+    left_out_nexts: leftOut.map(({ next }) => next),
   })
+  await dropTickChanges(
+    runner,
+    changes.map(({ situation, move }) => ({ situation, dropped: move.dropped ?? [] })),
+  )
 }

@@ -3,7 +3,8 @@ import type { Situation } from './change.js'
 import type { Move } from './move.js'
 import { readable, type Terms } from './reading.js'
 import { allOf, policyOf, runsLeft, type Settlement, settle, settleUnreadable } from './settle.js'
-import { spreadOf, startOf } from './starting.js'
+import { changedStartOf, spreadOf } from './starting.js'
+import { type KeptChanges, keptChanges } from './kept-changes.js'
 import { type TakenBack, takeBack } from './taking-back.js'
 
 export interface Rescheduled {
@@ -38,7 +39,9 @@ export function reschedule(
     spreadOf(situation, schedule, after.definition),
     old === null ? 0 : spreadOf(situation, old, before.definition),
   )
-  const through = now - spread
+  // What was asked of ticks that the new terms have, too, stays.
+  const { kept, dropped } = keptChanges(situation, taken.accounted, schedule, after.definition)
+  const through = kept.come(now - spread, now)
   const from = Math.max(taken.accounted, through)
   const owed = owedBefore({ situation, before, old, taken, through, made, lateToleranceMs })
   const next = schedule.next(from)
@@ -55,9 +58,11 @@ export function reschedule(
       skip: owed.skip,
       skipNext: owed.skipNext,
       replay: owed.replay,
+      leftOut: owed.leftOut,
+      dropped: stillAhead(dropped, from),
       accounted: from,
       due,
-      startAt: startOf(due, situation, schedule, after.definition),
+      startAt: changedStartOf(due, situation, schedule, after.definition, kept),
       reason: paused ? 'paused' : 'edited',
       replayState: paused ? 'paused' : 'running',
     },
@@ -79,10 +84,17 @@ function owedBefore(given: OwedBefore): Settlement {
   const { situation, before, old, taken, through, made, lateToleranceMs } = given
   if (old === null) return settleUnreadable(taken.due, through)
   const first = earliest(taken.due, old.next(taken.accounted))
-  const startAt = first === taken.due ? taken.startAt : startOf(first, situation, old, before.definition)
+  const { changes } = situation
+  const startAt =
+    first === taken.due ? taken.startAt : changedStartOf(first, situation, old, before.definition, changes)
   const aLittleLate = situation.state !== 'paused' && situation.now - (startAt ?? 0) <= lateToleranceMs
   const policy = (aLittleLate ? allOf : policyOf)(before.definition, made)
-  return settle({ schedule: old, first, through, policy })
+  return settle({ schedule: old, first, through, policy, changes })
+}
+
+/** Of a tick that has come under the old terms, what was asked holds. */
+function stillAhead(dropped: KeptChanges['dropped'], from: number): KeptChanges['dropped'] {
+  return dropped.filter(({ due }) => due > from)
 }
 
 function earliest(a: number | null, b: number | null): number | null {

@@ -5,8 +5,8 @@ import { parkedUntil } from '../parked.js'
 import { changing, type JobName, type Situation } from './change.js'
 import { hasEnded } from './ended.js'
 import { type Move, moveCursors } from './move.js'
-import { policyOf, runsLeft, settle } from './settle.js'
-import { startOf, spreadOf } from './starting.js'
+import { policyOf, runsLeft, settle, settledThrough } from './settle.js'
+import { changedStartOf, spreadOf } from './starting.js'
 
 const resumeStatement = statement<
   { job: number; now: number; parked_until: number; ends: boolean },
@@ -31,23 +31,22 @@ export function resumeJob(database: Database, name: JobName, { onlyIfOver = fals
 
 /** A tick whose start is still ahead was not missed: it is the next one. */
 function afterPause(situation: Situation, calendars: CalendarSet): Move {
-  const { definition, now, runs, accounted_through: accounted } = situation
+  const { definition, now, runs, accounted_through: accounted, changes } = situation
   const schedule = parseSchedule({ ...definition, calendars })
-  const { skip, skipNext, replay, next } = settle({
+  const { next, ...settled } = settle({
     schedule,
     first: schedule.next(accounted),
-    through: now - spreadOf(situation, schedule, definition),
+    through: changes.come(now - spreadOf(situation, schedule, definition), now),
     policy: policyOf(definition, runs),
+    changes,
   })
-  const due = runsLeft(definition, runs + (replay?.count ?? 0)) === 0 ? null : next
+  const due = runsLeft(definition, runs + (settled.replay?.count ?? 0)) === 0 ? null : next
   return {
     taken: { from: null, count: 0 },
-    skip,
-    skipNext,
-    replay,
-    accounted: Math.max(accounted, skip?.to ?? accounted, replay?.to ?? accounted),
+    ...settled,
+    accounted: settledThrough(settled, accounted),
     due,
-    startAt: startOf(due, situation, schedule, definition),
+    startAt: changedStartOf(due, situation, schedule, definition, changes),
     reason: 'paused',
     replayState: 'running',
   }

@@ -1,6 +1,7 @@
 import type { JobDefinition } from '@carillon/contract'
 import { decideGap, type MissedPolicy, type TickRange } from '../../time/missed.js'
 import type { Schedule } from '../../time/schedule.js'
+import { noTickChanges, type TickChanges } from '../tick-changes.js'
 
 /** What becomes of ticks that were due and that nobody had turned into runs. */
 export interface Settlement {
@@ -8,6 +9,8 @@ export interface Settlement {
   /** The tick after those that are passed over. */
   skipNext: number | null
   replay: TickRange | null
+  /** Ticks among them that are left out on request, each with the tick after it. */
+  leftOut: { at: number; next: number | null }[]
   /** The tick after all of them. */
   next: number | null
 }
@@ -19,13 +22,38 @@ export interface Owed {
   /** Ticks after this are none of this settlement's. */
   through: number
   policy: MissedPolicy
+  changes?: TickChanges
 }
 
 /** Decides once for all ticks from the first one through an instant. */
-export function settle({ schedule, first, through, policy }: Owed): Settlement {
-  if (first === null || first > through) return { skip: null, skipNext: null, replay: null, next: first }
-  const { skip, replay, next } = decideGap({ schedule, due: first, now: through, policy })
-  return { skip, skipNext: skip === null ? null : (replay?.from ?? next), replay, next }
+export function settle({ schedule, first, through, policy, changes = noTickChanges }: Owed): Settlement {
+  const nothing = { skip: null, skipNext: null, replay: null, leftOut: [] }
+  if (first === null || first > through) return { ...nothing, next: first }
+  const skipped = changes.skipped(schedule, first, through)
+  const left = changes.left(schedule)
+  const due = left.next(first - 1)
+  const gap =
+    due === null || due > through
+      ? nothing
+      : decideGap({ schedule: changes.none ? schedule : left, due, now: through, policy })
+  const { skip, replay } = gap
+  const last = Math.max(skip?.to ?? 0, replay?.to ?? 0, skipped.at(-1) ?? 0)
+  const next = schedule.next(last)
+  return {
+    skip,
+    skipNext: skip === null ? null : (replay?.from ?? next),
+    replay,
+    leftOut: skipped.map((at) => ({ at, next: schedule.next(at) })),
+    next,
+  }
+}
+
+/** The last tick that a settlement accounts for, or where the cursor stood. */
+export function settledThrough(
+  { skip, replay, leftOut }: Pick<Settlement, 'skip' | 'replay' | 'leftOut'>,
+  accounted: number,
+): number {
+  return Math.max(accounted, skip?.to ?? accounted, replay?.to ?? accounted, leftOut.at(-1)?.at ?? accounted)
 }
 
 /** Where a schedule cannot be read, the tick at the cursor is the one that is known. */
@@ -35,6 +63,7 @@ export function settleUnreadable(first: number | null, through: number): Settlem
     skip: owed ? { from: first, to: first, count: 1 } : null,
     skipNext: null,
     replay: null,
+    leftOut: [],
     next: null,
   }
 }
