@@ -1,3 +1,4 @@
+export * from './access.js'
 export * from './account.js'
 export * from './calendar.js'
 export * from './change.js'

@@ -1,4 +1,6 @@
 import type {
+  ApiKeyList,
+  AuditList,
   Brake,
   BrakeInput,
   Calendar,
@@ -16,6 +18,7 @@ import type {
   Job,
   JobInput,
   JobPatch,
+  KeyInput,
   LeaseAnswer,
   LeaseInput,
   PauseInput,
@@ -26,11 +29,18 @@ import type {
   Run,
   RunDetail,
   RunStatus,
+  RevealedKey,
   RevealedSigningSecret,
+  Role,
   RotateInput,
+  RotateKeyInput,
   SigningSecret,
   TargetHost,
   TargetLimitsInput,
+  Tenant,
+  TenantInput,
+  TenantList,
+  TenantPatch,
   Verification,
   Why,
 } from '@carillon/contract'
@@ -128,6 +138,52 @@ export interface LeasesPort {
   close(tenant: number, input: CloseInput): Promise<CloseAnswer>
 }
 
+/** Who has a key. */
+export interface AccessPort {
+  /** Whether a call without a key is refused; else it is an admin's of the tenant `default`. */
+  readonly required: boolean
+  identify(key: string): Promise<{
+    tenant: number
+    tenantName: string
+    role: Role
+    name: string
+    key: string
+    expiresAt: number | null
+  } | null>
+  /** Aborts within a second after the key opens no more. */
+  watch(key: string): { signal: AbortSignal; release: () => void }
+}
+
+/** Only `create` and `rotate` answer a key. */
+export interface KeysPort {
+  create(tenant: number, input: Omit<KeyInput, 'tenant'>): Promise<RevealedKey>
+  /** In a tenant by its name, on behalf of the fleet's admin. */
+  createFor(tenantName: string, input: Omit<KeyInput, 'tenant'>): Promise<RevealedKey>
+  list(tenant: number, query: PageQuery): Promise<ApiKeyList>
+  rotate(tenant: number, keyId: string, input: RotateKeyInput): Promise<RevealedKey>
+  revoke(tenant: number, keyId: string): Promise<void>
+}
+
+/** For the fleet's admins alone: no tenant is named, because all are meant. */
+export interface TenantsPort {
+  list(query: PageQuery): Promise<TenantList>
+  get(name: string): Promise<Tenant>
+  create(input: TenantInput): Promise<Tenant>
+  change(name: string, patch: TenantPatch): Promise<Tenant>
+}
+
+export interface AuditFilter {
+  actor?: string
+  action?: string
+  subject?: string
+  after?: string
+  before?: string
+}
+
+export interface AuditPort {
+  list(tenant: number, query: PageQuery & AuditFilter): Promise<AuditList>
+}
+
 export interface PageQuery {
   limit: number
   cursor: string | null
@@ -157,4 +213,7 @@ export interface ApiPorts {
   signingSecrets: SigningSecretsPort
   account: AccountPort
   leases: LeasesPort
+  keys: KeysPort
+  tenants: TenantsPort
+  audit: AuditPort
 }

@@ -95,7 +95,19 @@ describe('the OpenAPI document', () => {
     const names = Object.keys(document.components.schemas)
     expect(names.sort()).toEqual(
       [
+        'ApiKey',
+        'ApiKeyList',
         'AttemptReport',
+        'AuditEntry',
+        'AuditList',
+        'KeyInput',
+        'RevealedKey',
+        'RotateKeyInput',
+        'Self',
+        'Tenant',
+        'TenantInput',
+        'TenantList',
+        'TenantPatch',
         'CloseAnswer',
         'CloseInput',
         'HeartbeatAnswer',

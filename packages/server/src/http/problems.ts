@@ -25,6 +25,7 @@ export function sendProblem(
   reply: FastifyReply,
 ): FastifyReply {
   if (error.code === 'database_unavailable') void reply.header('Retry-After', '1')
+  if (error.code === 'unauthenticated') void reply.header('WWW-Authenticate', 'Bearer realm="carillon"')
   return (
     reply
       // Fastify closes the connection under a body it refuses. A sender that still writes would be reset and never see

@@ -42,6 +42,15 @@ export function uuidOfSecret(secretId: string): string | null {
   return unnamed('sgn_', secretId)
 }
 
+/** `key_…`: an API key's name, which is no secret. */
+export function keyIdOf(uuid: string): string {
+  return named('key_', uuid)
+}
+
+export function uuidOfKey(keyId: string): string | null {
+  return unnamed('key_', keyId)
+}
+
 function named(prefix: string, uuid: string): string {
   let value = 0n
   for (const byte of uuidBytes(uuid)) value = (value << 8n) | BigInt(byte)

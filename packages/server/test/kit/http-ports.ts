@@ -2,6 +2,7 @@ import { CarillonError, type Job, type JobInput, type Run, type RunDetail } from
 import { pino } from 'pino'
 import type { ApiPorts, HealthPort, JobsPort, MetricsPort, PageQuery, RunsPort } from '../../src/http/api.js'
 import type { HttpOptions } from '../../src/http/server.js'
+import { MemoryAudit, MemoryKeys, MemoryTenants, openAccess } from './access-port.js'
 import { MemoryAccount } from './account-port.js'
 import { MemoryLeases } from './leases-port.js'
 import { MemoryCalendars } from './calendars-port.js'
@@ -21,6 +22,9 @@ export class MemoryPorts implements ApiPorts {
   readonly deadLetters = new MemoryDeadLetters()
   readonly signingSecrets = new MemorySigningSecrets()
   readonly targets = new MemoryTargets()
+  readonly keys = new MemoryKeys()
+  readonly tenants = new MemoryTenants()
+  readonly audit = new MemoryAudit()
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
 
@@ -105,6 +109,7 @@ export function httpOptions(given: Partial<HttpOptions> = {}): HttpOptions {
     log: pino({ level: 'silent' }),
     health: healthy,
     metrics: someMetrics,
+    access: openAccess,
     api: new MemoryPorts(),
     dashboardDir: null,
     ...given,

@@ -1,7 +1,9 @@
 import type { JobInput } from '@carillon/contract'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { jobIdOf } from '../../platform/ids.js'
 import { partitionOf } from '../../platform/partition.js'
+import { auditRow, describeJob } from '../audit.js'
 import { nameTaken } from './change.js'
 import type { NewJob } from './definition.js'
 
@@ -17,6 +19,12 @@ interface CreateParams {
   dues: number[]
   start_ats: number[]
   zone_data: string
+  actors: (string | null)[]
+  actor_keys: (string | null)[]
+  actions: (string | null)[]
+  details: (string | null)[]
+  request_ids: (string | null)[]
+  subjects: (string | null)[]
 }
 
 const createStatement = statement<CreateParams, { uuid: string }>(
@@ -30,6 +38,7 @@ export async function createJob(
   { name }: JobInput,
   job: NewJob,
 ): Promise<void> {
+  const noted = auditRow({ tenant, subject: jobIdOf(uuid), detail: describeJob(job.definition) })
   const [made] = await runner.run(createStatement, {
     uuids: [uuid],
     tenants: [tenant],
@@ -42,6 +51,12 @@ export async function createJob(
     dues: [job.due],
     start_ats: [job.startAt],
     zone_data: process.versions.tz ?? 'unknown',
+    actors: [noted?.actor ?? null],
+    actor_keys: [noted?.actor_key ?? null],
+    actions: [noted?.action ?? null],
+    details: [noted?.detail ?? null],
+    request_ids: [noted?.request_id ?? null],
+    subjects: [noted?.subject ?? null],
   })
   if (made === undefined) throw nameTaken(undefined, name)
 }
