@@ -272,6 +272,7 @@ function composeHttp(
 ): HttpServer | null {
   const { heartbeat, access, api, isLeaving } = parts
   if (api === null && !listenAnyway) return null
+  log.info({ host: config.host }, describeAccess(config))
   const { registry } = context.metrics
   return createHttpServer({
     host: config.host,
