@@ -55,7 +55,9 @@ AS $function$ SELECT least(greatest(1, per_second), tokens + greatest(0, carillo
 CREATE OR REPLACE FUNCTION carillon.drop_ledger_days(before date)
  RETURNS integer
  LANGUAGE plpgsql
+ SECURITY DEFINER
  SET lock_timeout TO '250ms'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 DECLARE
   child    text;
@@ -71,6 +73,46 @@ BEGIN
     dropped := dropped + 1;
   END LOOP;
   RETURN dropped;
+END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.ensure_roles()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  wanted     text;
+  statements text := format('CREATE ROLE carillon_fleet NOLOGIN; CREATE ROLE carillon_api NOLOGIN; '
+                            'GRANT carillon_fleet, carillon_api TO %I;', current_user);
+BEGIN
+  FOREACH wanted IN ARRAY ARRAY['carillon_fleet', 'carillon_api'] LOOP
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN
+      BEGIN
+        EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
+      EXCEPTION WHEN duplicate_object OR unique_violation THEN
+        NULL;
+      END;
+    END IF;
+    -- By inheritance, so that migrations and tools of this login see every tenant, too. A superuser needs no grant.
+    IF NOT pg_has_role(current_user, wanted, 'USAGE') THEN
+      BEGIN
+        EXECUTE format('GRANT %I TO %I', wanted, current_user);
+      EXCEPTION WHEN unique_violation OR internal_error THEN
+        NULL; -- "tuple concurrently updated": another database gave the same grant
+      END;
+    END IF;
+    IF NOT pg_has_role(current_user, wanted, 'USAGE') THEN
+      RAISE insufficient_privilege USING MESSAGE = format('the login %I does not inherit from %I', current_user, wanted);
+    END IF;
+  END LOOP;
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname IN ('carillon_fleet', 'carillon_api') AND (rolsuper OR rolbypassrls))
+     OR pg_has_role('carillon_api', 'carillon_fleet', 'MEMBER') THEN
+    RAISE EXCEPTION 'The roles carillon_fleet and carillon_api must be neither SUPERUSER nor BYPASSRLS, and carillon_api '
+                    'must not be a member of carillon_fleet: row-level security would be no wall.';
+  END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+  RAISE insufficient_privilege USING
+    MESSAGE = format('The login %I cannot make the roles that servers work as (%s). An administrator of this Postgres '
+                     'has to run once: %s', current_user, SQLERRM, statements);
 END $function$;
 
 CREATE OR REPLACE FUNCTION carillon.error_fingerprint(reason text, error text)
@@ -190,7 +232,9 @@ END $function$;
 CREATE OR REPLACE FUNCTION carillon.make_ledger_day(day date)
  RETURNS boolean
  LANGUAGE plpgsql
+ SECURITY DEFINER
  SET lock_timeout TO '250ms'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 DECLARE
   child  text := 'ledger_' || to_char(day, 'YYYYMMDD');
@@ -214,6 +258,68 @@ CREATE OR REPLACE FUNCTION carillon.now_ms()
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$ SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint $function$;
+
+CREATE OR REPLACE FUNCTION carillon.raise_walls()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  t       record;
+  own     text := $own$tenant = nullif(current_setting('carillon.tenant', true), '')::int$own$;
+  allowed text;
+BEGIN
+  PERFORM carillon.ensure_roles();
+  IF NOT has_schema_privilege('carillon_api', 'carillon', 'USAGE') THEN
+    GRANT USAGE ON SCHEMA carillon TO carillon_fleet, carillon_api;
+  END IF;
+  FOR t IN
+    SELECT c.oid, c.relname AS name, a.attnum IS NOT NULL AS owned, NOT coalesce(a.attnotnull, false) AS shared,
+           c.relrowsecurity AND c.relforcerowsecurity AS walled,
+           ARRAY(SELECT polname::text FROM pg_policy WHERE polrelid = c.oid) AS policies,
+           has_table_privilege('carillon_fleet', c.oid, 'INSERT') AS granted
+    FROM pg_class c
+    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped
+    WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    ORDER BY c.relname
+  LOOP
+    IF t.owned AND NOT t.walled THEN
+      EXECUTE format('ALTER TABLE carillon.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', t.name);
+    END IF;
+    IF t.owned AND NOT 'fleet' = ANY (t.policies) THEN
+      EXECUTE format('CREATE POLICY fleet ON carillon.%I TO carillon_fleet USING (true)', t.name);
+    END IF;
+    IF t.owned AND NOT 'own_rows' = ANY (t.policies) THEN
+      EXECUTE format('CREATE POLICY own_rows ON carillon.%I TO carillon_api USING (%s)', t.name, own);
+    END IF;
+    IF t.owned AND t.shared AND NOT 'rows_of_the_fleet' = ANY (t.policies) THEN
+      EXECUTE format('CREATE POLICY rows_of_the_fleet ON carillon.%I FOR SELECT TO carillon_api USING (tenant IS NULL)',
+                     t.name);
+    END IF;
+    IF NOT t.granted THEN
+      -- The audit is written once and never changed, by nobody.
+      allowed := CASE WHEN t.name = 'audit_log' THEN 'SELECT, INSERT' ELSE 'SELECT, INSERT, UPDATE, DELETE' END;
+      EXECUTE format('GRANT %s ON carillon.%I TO carillon_fleet', allowed, t.name);
+      EXECUTE format('GRANT %s ON carillon.%I TO carillon_api', CASE WHEN t.owned THEN allowed ELSE 'SELECT' END, t.name);
+    END IF;
+  END LOOP;
+  FOR t IN
+    SELECT c.relname AS name FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
+    WHERE c.relnamespace = 'carillon'::regnamespace
+      AND NOT has_sequence_privilege('carillon_api', s.seqrelid, 'USAGE')
+      AND NOT EXISTS (SELECT FROM pg_depend d
+                      WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'i')
+  LOOP
+    EXECUTE format('GRANT USAGE ON SEQUENCE carillon.%I TO carillon_fleet, carillon_api', t.name);
+  END LOOP;
+  -- Functions that act as the owner are the fleet's alone.
+  FOR t IN
+    SELECT p.oid::regprocedure::text AS name FROM pg_proc p
+    WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef AND p.proacl IS NULL
+  LOOP
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', t.name);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_fleet', t.name);
+  END LOOP;
+END $function$;
 
 CREATE OR REPLACE FUNCTION carillon.timeline_base()
  RETURNS bigint
@@ -246,8 +352,13 @@ CREATE TABLE carillon.api_keys (
   created_at bigint NOT NULL DEFAULT carillon.now_ms(),
   expires_at bigint,
   revoked_at bigint,
+  previous_hash bytea,
+  previous_expires_at bigint,
+  rotated_at bigint,
   CONSTRAINT api_keys_pkey PRIMARY KEY (key_id),
   CONSTRAINT api_keys_hash_key UNIQUE (hash),
+  CONSTRAINT api_keys_previous_hash_key UNIQUE (previous_hash),
+  CONSTRAINT api_keys_check CHECK (((previous_hash IS NULL) = (previous_expires_at IS NULL))),
   CONSTRAINT api_keys_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'operator'::text, 'viewer'::text, 'worker'::text])))
 );
 
@@ -259,6 +370,8 @@ CREATE TABLE carillon.audit_log (
   action text NOT NULL,
   subject text NOT NULL,
   detail jsonb,
+  actor_key uuid,
+  request_id text,
   CONSTRAINT audit_log_pkey PRIMARY KEY (entry)
 );
 
@@ -785,6 +898,12 @@ END $function$;
 
 CREATE UNIQUE INDEX alerts_open ON carillon.alerts USING btree (COALESCE(tenant, 0), fingerprint) WHERE (resolved_at IS NULL);
 
+CREATE INDEX api_keys_by_tenant ON carillon.api_keys USING btree (tenant, key_id DESC);
+
+CREATE UNIQUE INDEX api_keys_live_name ON carillon.api_keys USING btree (tenant, name) WHERE (revoked_at IS NULL);
+
+CREATE INDEX audit_log_by_subject ON carillon.audit_log USING btree (tenant, subject, entry DESC);
+
 CREATE INDEX audit_log_by_tenant ON carillon.audit_log USING btree (tenant, entry DESC);
 
 CREATE INDEX dead_letters_alike ON carillon.dead_letters USING btree (tenant, fingerprint, dead_at DESC);
@@ -878,3 +997,132 @@ ALTER TABLE carillon.tenant_slots ADD CONSTRAINT tenant_slots_tenant_fkey FOREIG
 CREATE TRIGGER jobs_given_up AFTER UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state = ANY (ARRAY['active'::text, 'paused'::text])) AND (new.state <> ALL (ARRAY['active'::text, 'paused'::text, 'ended'::text])))) EXECUTE FUNCTION carillon.count_job('-1');
 
 CREATE TRIGGER jobs_revived BEFORE UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state <> ALL (ARRAY['active'::text, 'paused'::text])) AND (new.state = ANY (ARRAY['active'::text, 'paused'::text])))) EXECUTE FUNCTION carillon.count_job('1');
+ALTER TABLE carillon.alerts ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.alerts AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.alerts AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+CREATE POLICY rows_of_the_fleet ON carillon.alerts AS PERMISSIVE FOR SELECT TO carillon_api USING ((tenant IS NULL));
+
+ALTER TABLE carillon.api_keys ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.api_keys AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.api_keys AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.audit_log ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.audit_log AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.audit_log AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.calendars ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.calendars AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.calendars AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.dead_letters ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.dead_letters AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.dead_letters AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.effects ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.effects AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.effects AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.idempotency_keys ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.idempotency_keys AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.idempotency_keys AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.incarnations ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.incarnations AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.incarnations AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+CREATE POLICY rows_of_the_fleet ON carillon.incarnations AS PERMISSIVE FOR SELECT TO carillon_api USING ((tenant IS NULL));
+
+ALTER TABLE carillon.job_versions ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.job_versions AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.job_versions AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.jobs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.jobs AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.jobs AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.ledger ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.ledger AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.ledger AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.queue ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.queue AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.queue AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.redrives ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.redrives AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.redrives AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.replays ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.replays AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.replays AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.routes ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.routes AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.routes AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.segments ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.segments AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.segments AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.signing_secrets ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.signing_secrets AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.signing_secrets AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.targets ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.targets AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.targets AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.tenant_slots ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.tenant_slots AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.tenant_slots AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.tenants ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.tenants AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.tenants AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.timers ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.timers AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.timers AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));

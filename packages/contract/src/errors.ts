@@ -21,6 +21,16 @@ export const errorCatalogue = {
     title: 'The body is not valid JSON',
     hint: 'Send one JSON value, UTF-8 encoded, without comments or trailing commas.',
   },
+  unauthenticated: {
+    status: 401,
+    title: 'No valid key was sent',
+    hint: 'Send Authorization: Bearer car_… with a key that has neither expired nor been revoked. An admin makes one with POST /api/v1/keys or `carillon keys create`.',
+  },
+  forbidden: {
+    status: 403,
+    title: 'The key may not do this',
+    hint: 'Use a key with the role that the detail names. GET /api/v1/keys/self tells what this one may.',
+  },
   foreign_host: {
     status: 403,
     title: 'The request is for another host, or from a page of one',
@@ -76,6 +86,16 @@ export const errorCatalogue = {
     title: 'There is no such backfill',
     hint: 'List them with GET /api/v1/backfills.',
   },
+  key_not_found: {
+    status: 404,
+    title: 'There is no such key',
+    hint: 'List them with GET /api/v1/keys.',
+  },
+  tenant_not_found: {
+    status: 404,
+    title: 'There is no such tenant',
+    hint: 'List them with GET /api/v1/tenants.',
+  },
   worker_not_found: {
     status: 404,
     title: 'There is no such worker',
@@ -85,6 +105,21 @@ export const errorCatalogue = {
     status: 408,
     title: 'The request did not arrive in time',
     hint: 'Send headers and body without pauses. Nothing was done: repeat the call on a new connection.',
+  },
+  key_name_taken: {
+    status: 409,
+    title: 'A live key of the tenant has this name already',
+    hint: 'Choose another name, or rotate or revoke the one that has it: GET /api/v1/keys.',
+  },
+  key_ended: {
+    status: 409,
+    title: 'The key was revoked or has expired',
+    hint: 'It cannot come back: make another with POST /api/v1/keys.',
+  },
+  tenant_name_taken: {
+    status: 409,
+    title: 'A tenant has this name already',
+    hint: 'Choose another name, or change the one that has it with PATCH /api/v1/tenants/{tenant_name}.',
   },
   job_name_taken: {
     status: 409,

@@ -53,6 +53,7 @@ describe('loadConfig', () => {
       ledgerDaysAhead: 7,
       host: '127.0.0.1',
       port: 7420,
+      requireKeys: false,
       maxBodyBytes: 1_048_576,
       maxBulkBodyBytes: 33_554_432,
       logLevel: 'info',

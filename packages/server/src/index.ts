@@ -3,6 +3,7 @@ export * from './config.js'
 export { systemClock } from './platform/clock.js'
 export { createLog } from './platform/log.js'
 export {
+  createKey,
   migrateDatabase,
   openDatabase,
   openPostgres,

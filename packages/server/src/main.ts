@@ -1,21 +1,27 @@
 import { fileURLToPath } from 'node:url'
+import type { KeyInput, RevealedKey } from '@carillon/contract'
 import type { Logger } from 'pino'
 import { Membership } from './cluster/membership.js'
 import { PostgresCoordination } from './cluster/postgres/coordination.js'
-import { type Config, loopbackOnly } from './config.js'
+import type { Config } from './config.js'
 import { DatabaseClock } from './db/database-clock.js'
 import { joinEmbeddedPostgres } from './db/embedded/index.js'
 import { type MigrationReport, migrate } from './db/migrate.js'
 import { Database } from './db/pool.js'
+import type { AccessPort } from './http/api.js'
 import { defaultTenant } from './http/tenant.js'
 import { createHttpServer, type HttpServer } from './http/server.js'
+import { Keys } from './pipeline/access/keys.js'
+import { Tenants } from './pipeline/access/tenants.js'
 import { Secrets } from './pipeline/sign/secrets.js'
 import { Events } from './pipeline/alert/events.js'
+import { type Caller, onBehalfOf } from './platform/caller.js'
 import { type Clock, systemClock } from './platform/clock.js'
 import { incarnationName } from './platform/ids.js'
 import { Metrics } from './platform/metrics.js'
 import type { Service } from './platform/service.js'
-import { composeApi } from './roles/api.js'
+import { composeAccess, describeAccess, requireAdminKey } from './roles/access.js'
+import { type ApiRole, composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
 import { composeHealth } from './roles/health.js'
 import { composeRemote, type RemoteRole } from './roles/remote.js'
@@ -40,6 +46,8 @@ export interface RunningServer {
   databaseUrl: string
   postgres: string
   tasks: string[]
+  /** Whether callers need keys, in words. */
+  access: string
   /** What HTTP targets may reach from here, in words. */
   reach: string
   migrated: MigrationReport
@@ -87,6 +95,29 @@ export async function migrateDatabase(
   }
 }
 
+/**
+ * Makes a key straight in the database: the way in before any server runs, and when every admin key is lost. Whoever has the
+ * database has everything anyway. The schema must be up to date.
+ */
+export async function createKey(
+  database: Database,
+  { tenant = 'default', ...input }: KeyInput,
+): Promise<RevealedKey> {
+  const tenants = new Tenants({ database, home: defaultTenant, furnish: () => Promise.resolve() })
+  const caller: Caller = {
+    ...{
+      tenant: defaultTenant,
+      tenantName: 'default',
+      role: 'admin',
+      actor: 'local',
+      key: null,
+      expiresAt: null,
+    },
+    ...{ operation: 'createKey', requestId: 'database', signal: new AbortController().signal },
+  }
+  return onBehalfOf(caller, async () => new Keys(database).create(await tenants.keyOf(tenant), input))
+}
+
 /** Starts the roles of this process, in the order in which they depend on each other. Undoes itself if it fails. */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const { config, log, clock = systemClock } = options
@@ -100,6 +131,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const migrated = await migrateDatabase(database, clock)
     // So that the first webhook is signed, and its secret can be shown before it.
     await new Secrets(database).ensure([defaultTenant])
+    if (config.roles.includes('api')) await requireAdminKey(config, database)
     const node = composeNode({ ...options, clock }, database, tasks)
     await node.start(undo)
     const leave = once(() => unwind(undo, log))
@@ -108,6 +140,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       databaseUrl: postgres.url,
       postgres: postgres.description,
       tasks: tasks.names(),
+      access: describeAccess(config),
       reach: describeReach(reachOf(config)),
       migrated,
       stop: leave,
@@ -152,16 +185,7 @@ function composeNode(
     codeVersion: version,
     report: () => scheduler?.report() ?? {},
   })
-  const context: Context = {
-    config,
-    database,
-    databaseClock,
-    coordination,
-    membership,
-    clock,
-    log,
-    metrics,
-  }
+  const context: Context = { config, database, databaseClock, coordination, membership, clock, log, metrics }
   const heartbeat = loop(context, 'heartbeat', config.heartbeatMs, async () => {
     await membership.heartbeat()
     return undefined
@@ -179,7 +203,14 @@ function composeNode(
 
   const hints = { jobChanged: () => scheduler?.jobChanged(), runFired: toWorkers.runFired }
   let leaving = false
-  const http = composeHttp(options, context, { heartbeat, hints, remote, isLeaving: () => leaving })
+  const api = remote === null ? null : composeApi(context, hints, remote.leases)
+  const access = composeAccess(context)
+  const http = composeHttp(options, context, {
+    heartbeat,
+    access: access.port,
+    api,
+    isLeaving: () => leaving,
+  })
   const start = async (undo: (() => Promise<void>)[]) => {
     await membership.join()
     undo.push(() => membership.leave())
@@ -188,6 +219,9 @@ function composeNode(
     heartbeat.start()
     const services = [scheduler, worker, remote].flatMap((role) => role?.services ?? [])
     for (const service of services) service.start()
+    undo.push(async () => api?.close())
+    undo.push(() => access.watching.stop())
+    access.watching.start()
     undo.push(() => drain({ scheduler, worker, remote }, config.drainSeconds * 1000, log))
     if (http !== null) {
       undo.push(() => http.close())
@@ -231,20 +265,14 @@ function composeHttp(
   context: Context,
   parts: {
     heartbeat: Service
-    hints: Pick<Hints, 'jobChanged' | 'runFired'>
-    remote: RemoteRole | null
+    access: AccessPort
+    api: ApiRole | null
     isLeaving: () => boolean
   },
 ): HttpServer | null {
-  const { heartbeat, hints, remote, isLeaving } = parts
-  const withApi = remote !== null
-  if (!withApi && !listenAnyway) return null
-  if (!loopbackOnly(config)) {
-    log.warn(
-      { host: config.host },
-      'listening beyond loopback, where anybody who reaches the port may register jobs',
-    )
-  }
+  const { heartbeat, access, api, isLeaving } = parts
+  if (api === null && !listenAnyway) return null
+  log.info({ host: config.host }, describeAccess(config))
   const { registry } = context.metrics
   return createHttpServer({
     host: config.host,
@@ -257,8 +285,9 @@ function composeHttp(
     log,
     health: composeHealth(context, heartbeat, isLeaving),
     metrics: { contentType: registry.contentType, render: () => registry.metrics() },
-    api: withApi ? composeApi(context, hints, remote.leases) : null,
-    dashboardDir: withApi ? dashboardDir() : null,
+    access,
+    api,
+    dashboardDir: api === null ? null : dashboardDir(),
   })
 }
 

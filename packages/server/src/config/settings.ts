@@ -34,7 +34,7 @@ export const settings = {
     default: 10,
     min: 2,
     max: 1_000,
-    doc: 'Database connections that one process may hold in its pool.',
+    doc: 'Database connections that one process may hold in its pool; requests to the API have as many more.',
   },
   taskPoolSize: {
     env: 'CARILLON_TASK_POOL_SIZE',
@@ -321,6 +321,14 @@ export const settings = {
     min: 0,
     max: 65_535,
     doc: 'Port of the API; 0 takes any free one.',
+  },
+  requireKeys: {
+    env: 'CARILLON_REQUIRE_KEYS',
+    flag: '--require-keys',
+    type: 'boolean',
+    group: 'API',
+    default: false,
+    doc: 'Whether calls need a key on loopback, too; on every other address they always do.',
   },
   maxBodyBytes: {
     env: 'CARILLON_MAX_BODY_BYTES',

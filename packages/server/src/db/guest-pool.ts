@@ -156,7 +156,7 @@ export class Guest implements Runner {
    */
   async takeOver(): Promise<void> {
     await this.client.query(
-      'SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL ROLE NONE; SET LOCAL search_path TO DEFAULT',
+      'SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL ROLE carillon_fleet; SET LOCAL search_path TO DEFAULT',
     )
     await this.allow(this.oursMs, Math.min(this.oursMs, oursPauseMs))
   }

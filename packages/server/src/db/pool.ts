@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { codeOf } from './errors.js'
 import { type Statement, valuesOf } from './statement.js'
 
 export interface DatabaseOptions {
@@ -8,6 +9,11 @@ export interface DatabaseOptions {
   statementTimeoutMs: number
   applicationName: string
   log: Logger
+  /**
+   * Given, its connections work as the role that row-level security confines to one tenant, and this says to which: null,
+   * and they see nothing. Left out, they work as the role of the fleet, which sees every tenant.
+   */
+  confinedTo?: () => number | null
 }
 
 /** Runs named statements. A pool or a transaction: the caller need not know which. */
@@ -24,6 +30,8 @@ export interface Runner {
  */
 export class Database implements Runner {
   private readonly pool: pg.Pool
+  /** Which tenant a connection is confined to. */
+  private readonly tenants = new WeakMap<pg.PoolClient, number | null>()
   readonly options: DatabaseOptions
 
   constructor(options: DatabaseOptions) {
@@ -32,6 +40,10 @@ export class Database implements Runner {
       ...connectionConfig(options),
       max: options.poolSize,
       idleTimeoutMillis: 30_000,
+      // A connection that cannot take its role is not handed out.
+      verify: (client, done) => {
+        takeRole(client, options.confinedTo === undefined ? 'fleet' : 'api').then(() => done(), done)
+      },
     })
     // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
     this.pool.on('error', (error) => options.log.debug({ err: error }, 'idle database connection lost'))
@@ -41,8 +53,24 @@ export class Database implements Runner {
     statement: Statement<Params, Row>,
     params: Params,
   ): Promise<Row[]> {
-    const result = await this.pool.query<Row>(queryOf(statement, params))
-    return result.rows
+    if (this.options.confinedTo === undefined) {
+      return (await this.pool.query<Row>(queryOf(statement, params))).rows
+    }
+    const client = await this.connect()
+    let failure: Error | undefined
+    const onError = (error: Error) => {
+      failure = error
+    }
+    client.on('error', onError)
+    try {
+      return (await client.query<Row>(queryOf(statement, params))).rows
+    } catch (error) {
+      failure = error instanceof Error ? error : new Error(String(error))
+      throw error
+    } finally {
+      client.off('error', onError)
+      client.release(failure)
+    }
   }
 
   transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
@@ -58,7 +86,7 @@ export class Database implements Runner {
     begin: 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
     work: (runner: Runner) => Promise<Result>,
   ): Promise<Result> {
-    const client = await this.pool.connect()
+    const client = await this.connect()
     let broken: Error | undefined
     // The pool listens only to idle connections: one that breaks in use, without a listener, would end the process.
     const onError = (error: Error) => {
@@ -83,6 +111,33 @@ export class Database implements Runner {
     }
   }
 
+  /** A connection that is confined to the tenant of now, where this pool confines. It is told only when that changes. */
+  private async connect(): Promise<pg.PoolClient> {
+    const { confinedTo } = this.options
+    const tenant = confinedTo?.() ?? null
+    const client = await this.pool.connect()
+    if (confinedTo === undefined || (this.tenants.get(client) ?? null) === tenant) return client
+    try {
+      this.tenants.delete(client)
+      await client.query("SELECT set_config('carillon.tenant', $1, false)", [
+        tenant === null ? '' : `${tenant}`,
+      ])
+      this.tenants.set(client, tenant)
+      return client
+    } catch (error) {
+      client.release(error instanceof Error ? error : new Error(String(error)))
+      throw error
+    }
+  }
+
+  /**
+   * Another pool to the same database, whose statements see one tenant only: the second wall. `tenant` is asked at each
+   * call, and has to come from who is calling, not from what the statement is given.
+   */
+  confined(applicationName: string, poolSize: number, tenant: () => number | null): Database {
+    return new Database({ ...this.options, applicationName, poolSize, confinedTo: tenant })
+  }
+
   /** Another pool to the same database: what is done there cannot take the connections from what is done here. */
   sibling(applicationName: string, poolSize: number): Database {
     return new Database({ ...this.options, applicationName, poolSize })
@@ -105,6 +160,27 @@ export class Database implements Runner {
 
   close(): Promise<void> {
     return this.pool.end()
+  }
+}
+
+/**
+ * From its first statement on, a connection is no superuser's and not its login's: row-level security holds for it. The
+ * fleet's role may be missing, in a database that was never migrated and has nothing to see; the other never.
+ */
+async function takeRole(client: pg.ClientBase, role: 'fleet' | 'api'): Promise<void> {
+  try {
+    if (role === 'api') await client.query('SET ROLE carillon_api')
+    else
+      await client.query(
+        "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = 'carillon_fleet'",
+      )
+  } catch (error) {
+    if (codeOf(error) !== '42501') throw error
+    throw new Error(
+      `The login of DATABASE_URL may not work as the role carillon_${role}. Run as an administrator of that Postgres: ` +
+        'GRANT carillon_fleet, carillon_api TO the login.',
+      { cause: error },
+    )
   }
 }
 

@@ -1,8 +1,10 @@
 import { CarillonError } from '@carillon/contract'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Logger } from 'pino'
-import type { ApiPorts, HealthPort, MetricsPort } from './api.js'
+import { withoutKeys } from '../platform/key.js'
 import { inspectAddress } from './address-inspect.js'
+import type { AccessPort, ApiPorts, HealthPort, MetricsPort } from './api.js'
+import { authenticate } from './authenticate.js'
 import { answerClientError } from './client-errors.js'
 import { parseJsonBody } from './json-body.js'
 import { type KnownRoute, KnownRoutes } from './known-routes.js'
@@ -11,6 +13,7 @@ import { answerError, answerUnknownRoute } from './problems.js'
 import { requestIdOf } from './request-id.js'
 import { addAccountRoutes } from './routes/account.js'
 import { addBackfillRoutes } from './routes/backfills.js'
+import { addAuditRoutes } from './routes/audit.js'
 import { addBrakeRoutes } from './routes/brake.js'
 import { addBulkRoute } from './routes/bulk.js'
 import { addClusterRoutes } from './routes/cluster.js'
@@ -20,6 +23,7 @@ import { addDashboard } from './routes/dashboard.js'
 import { addHealthRoutes } from './routes/health.js'
 import { addJobChangeRoutes } from './routes/job-changes.js'
 import { addJobRoutes } from './routes/jobs.js'
+import { addKeyRoutes } from './routes/keys.js'
 import { addRedriveRoutes } from './routes/redrives.js'
 import { addReferenceRoutes } from './routes/reference.js'
 import { addLeaseRoutes } from './routes/leases.js'
@@ -28,6 +32,7 @@ import { addRunRoutes } from './routes/runs.js'
 import { addSigningSecretRoutes } from './routes/signing-secrets.js'
 import { addTargetRoutes } from './routes/targets.js'
 import { addTickRoutes } from './routes/ticks.js'
+import { addTenantRoutes } from './routes/tenants.js'
 import { addComponents } from './schemas.js'
 import { timeouts } from './timeouts.js'
 import { toValidationError } from './validation.js'
@@ -40,6 +45,7 @@ export interface AppOptions {
   log: Logger
   health: HealthPort
   metrics: MetricsPort
+  access: AccessPort
   /** Null in processes without the api role: health and metrics only. */
   api: ApiPorts | null
   dashboardDir: string | null
@@ -61,11 +67,15 @@ export function buildApp(options: AppOptions): { app: FastifyInstance; routes: r
   addComponents(app)
   app.register(async (scope) => {
     await collectOpenApi(scope, options.version)
-    addHealthRoutes(scope, options.health, options.metrics)
     const { api, dashboardDir } = options
+    await scope.register(async (guarded) => {
+      authenticate(guarded, options.access)
+      addHealthRoutes(guarded, options.health, options.metrics)
+      const { maxBulkBodyBytes = defaultBulkBodyBytes } = options
+      if (api !== null) await guarded.register(addApi, { prefix: '/api/v1', ports: api, maxBulkBodyBytes })
+    })
     if (api === null) return
-    const { maxBulkBodyBytes = defaultBulkBodyBytes } = options
-    await scope.register(addApi, { prefix: '/api/v1', ports: api, maxBulkBodyBytes })
+    // Its files hold no data: what they show is asked of the API.
     if (dashboardDir !== null) await scope.register(async (pages) => addDashboard(pages, dashboardDir))
   })
   return { app, routes: routes.all }
@@ -131,7 +141,7 @@ function addCommonHeaders(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, url } = request
     request.log.debug(
-      { method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
+      { method, url: withoutKeys(url), status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
       'answered',
     )
     done()
@@ -166,6 +176,9 @@ function addApi(
   addClusterRoutes(app, ports.account)
   addBrakeRoutes(app, ports.account)
   addReferenceRoutes(app)
+  addKeyRoutes(app, ports.keys)
+  addTenantRoutes(app, ports.tenants)
+  addAuditRoutes(app, ports.audit)
   done()
 }
 

@@ -95,6 +95,8 @@ describe('the OpenAPI document', () => {
     const names = Object.keys(document.components.schemas)
     expect(names.sort()).toEqual(
       [
+        'ApiKey',
+        'ApiKeyList',
         'AttemptReport',
         'Backfill',
         'BackfillInput',
@@ -107,6 +109,16 @@ describe('the OpenAPI document', () => {
         'SkipInput',
         'Tick',
         'TickList',
+        'AuditEntry',
+        'AuditList',
+        'KeyInput',
+        'RevealedKey',
+        'RotateKeyInput',
+        'Self',
+        'Tenant',
+        'TenantInput',
+        'TenantList',
+        'TenantPatch',
         'CloseAnswer',
         'CloseInput',
         'HeartbeatAnswer',

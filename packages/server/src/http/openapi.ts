@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import { type ErrorCode, errorCatalogue, Problem } from '@carillon/contract'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { type Need, needs } from './access.js'
 import { refTo } from './schemas.js'
 
 /** Collects every route that is registered after it into one OpenAPI 3.1 document. */
@@ -25,8 +26,14 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
         { name: 'targets', description: 'The hosts that jobs call: limits and breakers' },
         { name: 'calendars', description: 'Days and stretches of time that jobs leave out' },
         { name: 'webhooks', description: 'What webhooks are signed with' },
+        { name: 'access', description: 'Tenants, keys and the audit' },
         { name: 'operations', description: 'For probes, scrapers and tools' },
       ],
+      components: {
+        securitySchemes: {
+          key: { type: 'http', scheme: 'bearer', bearerFormat: 'car_…', description: 'An API key' },
+        },
+      },
     },
     convertConstToEnum: false,
     transform: ({ schema, url }) => ({ schema: documented(schema as Documented), url }),
@@ -52,7 +59,16 @@ interface Answer {
 export interface Operation {
   operationId: string
   summary: string
-  tag: 'jobs' | 'runs' | 'dead letters' | 'workers' | 'targets' | 'calendars' | 'webhooks' | 'operations'
+  tag:
+    | 'jobs'
+    | 'runs'
+    | 'dead letters'
+    | 'workers'
+    | 'targets'
+    | 'calendars'
+    | 'webhooks'
+    | 'access'
+    | 'operations'
   description?: string
   headers?: object
   body?: object
@@ -67,9 +83,11 @@ export interface Operation {
 /** A route's schema: validates the request, and is its entry in the OpenAPI document. */
 export function operation({ tag, answers, errors, ...request }: Operation) {
   const documented = Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)] as const)
+  const need = needs[request.operationId]
   return {
     ...request,
     tags: [tag],
+    ...(need !== undefined && need !== 'open' && { security: [{ key: [] }], 'x-role': roleNeeded(need) }),
     response: { ...problemResponses(errors), ...Object.fromEntries(documented) },
   }
 }
@@ -79,6 +97,8 @@ export const commonErrors = [
   'malformed_request',
   'validation_failed',
   'unknown_field',
+  'unauthenticated',
+  'forbidden',
   'request_timeout',
   'headers_too_large',
   'internal_error',
@@ -92,6 +112,11 @@ export const bodyErrors = [
   'validation_failed',
   'unknown_field',
 ] as const satisfies readonly ErrorCode[]
+
+/** As the detail of a 403 says it. */
+function roleNeeded({ role, worker, fleet }: Need): string {
+  return `${role}${worker === true ? ' or worker' : ''}${fleet === true ? ' of the tenant default' : ''}`
+}
 
 function responseOf({ schema, mediaType = 'application/json', ...rest }: Answer): object {
   return schema === undefined ? { ...rest, type: 'null' } : { ...rest, content: { [mediaType]: { schema } } }

@@ -26,6 +26,7 @@ export function sendProblem(
 ): FastifyReply {
   const retryAfter = error.code === 'database_unavailable' ? 1 : error.retryAfterSeconds
   if (retryAfter !== undefined) void reply.header('Retry-After', String(retryAfter))
+  if (error.code === 'unauthenticated') void reply.header('WWW-Authenticate', 'Bearer realm="carillon"')
   return (
     reply
       // Fastify closes the connection under a body it refuses. A sender that still writes would be reset and never see

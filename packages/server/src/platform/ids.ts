@@ -42,6 +42,15 @@ export function uuidOfSecret(secretId: string): string | null {
   return unnamed('sgn_', secretId)
 }
 
+/** `key_…`: an API key's name, which is no secret. */
+export function keyIdOf(uuid: string): string {
+  return named('key_', uuid)
+}
+
+export function uuidOfKey(keyId: string): string | null {
+  return unnamed('key_', keyId)
+}
+
 /** 128 bits in 26 digits of five: the first has three. Without big integers: every job that is shown comes through here. */
 function named(prefix: string, uuid: string): string {
   let text = prefix

@@ -1,4 +1,8 @@
 import type { ApiPorts, LeasesPort } from '../http/api.js'
+import { defaultTenant } from '../http/tenant.js'
+import { AuditLog } from '../pipeline/access/audit-log.js'
+import { Keys } from '../pipeline/access/keys.js'
+import { Tenants } from '../pipeline/access/tenants.js'
 import { Account } from '../pipeline/account/account.js'
 import { Idempotency } from '../pipeline/idempotency.js'
 import { Forecasts } from '../pipeline/forecast/forecasts.js'
@@ -9,6 +13,7 @@ import { Calendars } from '../pipeline/register/calendars.js'
 import { Registry } from '../pipeline/register/registry.js'
 import { Ticks } from '../pipeline/register/ticks.js'
 import { Secrets } from '../pipeline/sign/secrets.js'
+import { currentTenant } from '../platform/caller.js'
 import { checkTarget } from '../targets/check.js'
 import type { Context, Hints } from './context.js'
 import { composeInterventions } from './interventions.js'
@@ -17,13 +22,22 @@ import { addressGuardOf } from './worker.js'
 /** Well below the time after which clients and proxies give up: the rest is asked for with a cursor. */
 const verifyBudgetMs = 10_000
 
-/** What the HTTP room calls: registering and showing jobs, reading what became of their ticks. */
+export interface ApiRole extends ApiPorts {
+  close(): Promise<void>
+}
+
+/**
+ * What the HTTP room calls: registering and showing jobs, reading what became of their ticks. What is
+ * done for a request is done over connections that the database confines to the tenant of its caller; only what concerns
+ * the whole fleet, which http/access.ts leaves to its own people, goes over the fleet's.
+ */
 export function composeApi(
   context: Context,
   hints: Pick<Hints, 'jobChanged'> & Partial<Pick<Hints, 'runFired'>>,
   leases: LeasesPort,
-): ApiPorts {
-  const { config, database, databaseClock } = context
+): ApiRole {
+  const { config, database: fleet, databaseClock } = context
+  const database = fleet.confined('carillon api', config.poolSize, currentTenant)
   const guard = addressGuardOf(config)
   const lateToleranceMs = config.lateToleranceSeconds * 1000
   const idempotency = new Idempotency(database)
@@ -42,15 +56,25 @@ export function composeApi(
   const calendars = new Calendars({ database, lateToleranceMs, onChanged: hints.jobChanged })
   const targets = new Targets({ database, clock: context.clock, onOpened: () => hints.runFired?.() })
   const history = new History(database)
-  const interventions = composeInterventions(context, {
-    jobOf: (tenant, jobId) => registry.find(tenant, jobId),
-    ...(hints.runFired !== undefined && { onRedriven: hints.runFired }),
+  const interventions = composeInterventions(
+    { database },
+    {
+      jobOf: (tenant, jobId) => registry.find(tenant, jobId),
+      ...(hints.runFired !== undefined && { onRedriven: hints.runFired }),
+    },
+  )
+  const accountOver = (over: typeof database) =>
+    new Account({ database: over, clock: context.clock, lateToleranceMs })
+  const account = accountOver(database)
+  const fleetAccount = accountOver(fleet)
+  const secrets = new Secrets(database)
+  const tenants = new Tenants({
+    database: fleet,
+    home: defaultTenant,
+    furnish: (runner, tenant) => secrets.ensure([tenant], runner),
   })
-  const account = new Account({
-    database,
-    clock: context.clock,
-    lateToleranceMs: config.lateToleranceSeconds * 1000,
-  })
+  const keys = new Keys(database)
+  const keysOfAll = new Keys(fleet)
   return {
     jobs: registry,
     idempotency,
@@ -63,7 +87,7 @@ export function composeApi(
     load: new Forecasts({ database, clock: context.clock }),
     leases,
     calendars,
-    signingSecrets: new Secrets(database),
+    signingSecrets: secrets,
     targets,
     runs: {
       async listByJob(tenant, jobId, query) {
@@ -75,11 +99,21 @@ export function composeApi(
     account: {
       why: (tenant, jobId, at) => account.why(tenant, jobId, at),
       verify: (tenant, query) => account.verify(tenant, { ...query, budgetMs: verifyBudgetMs }),
-      cluster: (tenant) => account.cluster(tenant),
+      cluster: (tenant) => fleetAccount.cluster(tenant),
       events: (query) => account.events(query),
       brake: () => account.brake(),
-      setBrake: (input) => account.setBrake(input),
-      clearBrake: () => account.clearBrake(),
+      setBrake: (input) => fleetAccount.setBrake(input),
+      clearBrake: () => fleetAccount.clearBrake(),
     },
+    keys: {
+      create: (tenant, input) => keys.create(tenant, input),
+      createFor: async (name, input) => keysOfAll.create(await tenants.keyOf(name), input),
+      list: (tenant, query) => keys.list(tenant, query),
+      rotate: (tenant, keyId, input) => keys.rotate(tenant, keyId, input),
+      revoke: (tenant, keyId) => keys.revoke(tenant, keyId),
+    },
+    tenants,
+    audit: new AuditLog(database),
+    close: () => database.close(),
   }
 }

@@ -37,6 +37,7 @@ export async function dumpSchema(client: pg.Client, schema = 'carillon'): Promis
       .filter(({ kind }) => kind === 'f')
       .map(({ table, name, definition }) => `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition};`),
     (await ask<Line>(triggersQuery)).map(({ line }) => `${line};`),
+    (await ask<Line>(rowSecurityQuery)).map(({ line }) => line),
     (await ask<Line>(commentsQuery)).map(({ line }) => line),
   ]
   const text = sections.filter((section) => section.length > 0).map((section) => section.join('\n\n'))
@@ -169,12 +170,6 @@ const unknownQuery = `
   FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
   WHERE c.relnamespace = $1::regnamespace AND NOT t.tgisinternal AND (t.tgenabled <> 'O' OR t.tgconstraint <> 0)
   UNION ALL
-  SELECT 'policy: ' || p.polname FROM pg_catalog.pg_policy p JOIN pg_catalog.pg_class c ON c.oid = p.polrelid
-  WHERE c.relnamespace = $1::regnamespace
-  UNION ALL
-  SELECT 'row security: ' || c.relname FROM pg_catalog.pg_class c
-  WHERE c.relnamespace = $1::regnamespace AND c.relrowsecurity
-  UNION ALL
   SELECT 'rule: ' || r.rulename FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
   WHERE c.relnamespace = $1::regnamespace
   UNION ALL
@@ -272,6 +267,31 @@ const indexesQuery = `
   WHERE c.relnamespace = $1::regnamespace AND NOT t.relispartition
     AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint con WHERE con.conindid = c.oid AND con.contype IN ('p', 'u', 'x'))
   ORDER BY t.relname COLLATE "C", c.relname COLLATE "C"`
+
+/** Whether a table has it, and for whom it lets what through. */
+const rowSecurityQuery = `
+  SELECT line FROM (
+    SELECT c.relname, 0 AS part, '' AS name,
+           format('ALTER TABLE %s %s;', c.oid::regclass, concat_ws(', ',
+                  CASE WHEN c.relrowsecurity THEN 'ENABLE ROW LEVEL SECURITY' END,
+                  CASE WHEN c.relforcerowsecurity THEN 'FORCE ROW LEVEL SECURITY' END)) AS line
+    FROM pg_catalog.pg_class c
+    WHERE c.relnamespace = $1::regnamespace AND (c.relrowsecurity OR c.relforcerowsecurity)
+    UNION ALL
+    SELECT c.relname, 1, p.polname,
+           format('CREATE POLICY %I ON %s AS %s FOR %s TO %s%s%s;', p.polname, c.oid::regclass,
+                  CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+                  CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE'
+                                ELSE 'ALL' END,
+                  CASE WHEN p.polroles = '{0}' THEN 'PUBLIC'
+                       ELSE (SELECT string_agg(quote_ident(r.rolname), ', ' ORDER BY r.rolname COLLATE "C")
+                             FROM pg_catalog.pg_roles r WHERE r.oid = ANY (p.polroles)) END,
+                  ' USING (' || pg_catalog.pg_get_expr(p.polqual, p.polrelid) || ')',
+                  ' WITH CHECK (' || pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) || ')')
+    FROM pg_catalog.pg_policy p JOIN pg_catalog.pg_class c ON c.oid = p.polrelid
+    WHERE c.relnamespace = $1::regnamespace
+  ) lines
+  ORDER BY relname COLLATE "C", part, name COLLATE "C"`
 
 const commentsQuery = `
   SELECT format('COMMENT ON %s IS %L;',

@@ -10,6 +10,7 @@ import type {
   RunsPort,
 } from '../../src/http/api.js'
 import type { HttpOptions } from '../../src/http/server.js'
+import { MemoryAudit, MemoryKeys, MemoryTenants, openAccess } from './access-port.js'
 import { MemoryAccount } from './account-port.js'
 import { MemoryIdempotency } from './idempotency-port.js'
 import { MemoryLeases } from './leases-port.js'
@@ -35,6 +36,9 @@ export class MemoryPorts implements ApiPorts {
   readonly ticks = new MemoryTicks((jobId) => this.find(jobId))
   readonly backfills = new MemoryBackfills((jobId) => this.find(jobId))
   readonly load = new MemoryLoad()
+  readonly keys = new MemoryKeys()
+  readonly tenants = new MemoryTenants()
+  readonly audit = new MemoryAudit()
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
 
@@ -137,6 +141,7 @@ export function httpOptions(given: Partial<HttpOptions> = {}): HttpOptions {
     log: pino({ level: 'silent' }),
     health: healthy,
     metrics: someMetrics,
+    access: openAccess,
     api: new MemoryPorts(),
     dashboardDir: null,
     ...given,

@@ -24,6 +24,9 @@ export class TestClock implements Clock {
 
   static async install(database: TestDatabase, startsAt: number = testEpoch): Promise<TestClock> {
     await database.query('CREATE SCHEMA IF NOT EXISTS carillon_test')
+    // Servers work as roles of their own, which may use what the kit puts into their way.
+    await database.query('GRANT USAGE ON SCHEMA carillon_test TO PUBLIC')
+    await database.query('ALTER DEFAULT PRIVILEGES IN SCHEMA carillon_test GRANT ALL ON TABLES TO PUBLIC')
     await database.query('CREATE TABLE IF NOT EXISTS carillon_test.clock (now_ms bigint NOT NULL)')
     await database.query('DELETE FROM carillon_test.clock')
     await database.query('INSERT INTO carillon_test.clock VALUES ($1)', [startsAt])

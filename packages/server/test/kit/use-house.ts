@@ -10,6 +10,7 @@ const emptied = [
   ...['incarnations', 'brake', 'alerts', 'redrives', 'signing_secrets', 'effects', 'targets'],
   ...['tenant_jobs', 'idempotency_keys'],
   'tick_changes',
+  ...['api_keys', 'audit_log', 'calendars'],
 ]
 
 /**

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import type { ApiPorts } from '../api.js'
+import type { AccessPort, ApiPorts } from '../api.js'
 import { buildApp } from '../app.js'
 import type { OpenApiDocument } from './document.js'
 
@@ -12,6 +12,7 @@ export async function apiDocument(version: string): Promise<OpenApiDocument> {
     log: pino({ level: 'silent' }),
     health: { live: () => true, ready: () => Promise.resolve({ ready: true, checks: {} }) },
     metrics: { contentType: 'text/plain', render: () => Promise.resolve('') },
+    access: nobody as unknown as AccessPort,
     api: nobody,
     dashboardDir: null,
   })

@@ -43,7 +43,7 @@ const metricsOperation = operation({
   answers: {
     200: { description: 'Text exposition format', schema: { type: 'string' }, mediaType: 'text/plain' },
   },
-  errors: ['internal_error'],
+  errors: ['unauthenticated', 'forbidden', 'database_unavailable', 'internal_error'],
 })
 
 export function addHealthRoutes(app: FastifyInstance, health: HealthPort, metrics: MetricsPort): void {

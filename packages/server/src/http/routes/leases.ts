@@ -11,7 +11,7 @@ import type { LeasesPort } from '../api.js'
 import { emptyBody } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { refTo } from '../schemas.js'
-import { resolveTenant } from '../tenant.js'
+import { callerOf, resolveTenant } from '../tenant.js'
 
 const leaseOperation = operation({
   operationId: 'leaseRuns',
@@ -57,7 +57,12 @@ export function addLeaseRoutes(app: FastifyInstance, leases: LeasesPort): void {
     schema: leaseOperation,
     preValidation: needsBody,
     handler: async (request, reply) =>
-      leases.lease(await resolveTenant(request), request.body, hungUp(reply)),
+      leases.lease(
+        await resolveTenant(request),
+        request.body,
+        // A revoked key shall not be handed runs by a call that waits.
+        AbortSignal.any([hungUp(reply), callerOf(request).signal]),
+      ),
   })
 
   app.post<{ Body: HeartbeatInput }>('/leases/heartbeat', {

@@ -11,6 +11,7 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import { jobIdOf, uuidOf } from '../../platform/ids.js'
+import { audit } from '../audit.js'
 import { clearBrake, setBrake, showBrake } from './brake.js'
 import { viewCluster } from './cluster-view.js'
 import { type EventQuery, listEvents } from './events.js'
@@ -89,11 +90,19 @@ export class Account {
   }
 
   setBrake(input: BrakeInput): Promise<Brake> {
-    return setBrake(this.options.database, input)
+    return this.options.database.transaction(async (runner) => {
+      const brake = await setBrake(runner, input)
+      await audit(runner, { tenant: defaultTenant, subject: 'brake', detail: brake })
+      return brake
+    })
   }
 
   clearBrake(): Promise<boolean> {
-    return clearBrake(this.options.database)
+    return this.options.database.transaction(async (runner) => {
+      const wasOn = await clearBrake(runner)
+      if (wasOn) await audit(runner, { tenant: defaultTenant, subject: 'brake' })
+      return wasOn
+    })
   }
 
   /** The id of the job that has a name, or had it last. Null where there was none. */

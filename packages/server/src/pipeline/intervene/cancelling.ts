@@ -2,6 +2,7 @@ import { CarillonError } from '@carillon/contract'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { RunIdentity } from '../../platform/ids.js'
+import { audit } from '../audit.js'
 import { identityOf } from './identity.js'
 
 const cancelStatement = statement<{ tenant: number } & RunIdentity, { answer: 'ended' | 'asked' | 'behind' }>(
@@ -17,7 +18,14 @@ export class Cancelling {
    * no such run is in flight.
    */
   async cancel(tenant: number, runId: string): Promise<'ended' | 'asked' | null> {
-    const [row] = await this.database.run(cancelStatement, { tenant, ...identityOf(runId, 'run_not_found') })
+    const name = { tenant, ...identityOf(runId, 'run_not_found') }
+    const [row] = await this.database.transaction(async (runner) => {
+      const rows = await runner.run(cancelStatement, name)
+      const answer = rows[0]?.answer
+      if (answer === 'ended' || answer === 'asked')
+        await audit(runner, { tenant, subject: runId, detail: { answer } })
+      return rows
+    })
     if (row === undefined) return null
     if (row.answer !== 'behind') return row.answer
     throw new CarillonError('run_ahead', {

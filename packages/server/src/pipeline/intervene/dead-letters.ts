@@ -10,6 +10,7 @@ import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
 import type { RunIdentity } from '../../platform/ids.js'
 import { parkedUntil } from '../parked.js'
+import { audit } from '../audit.js'
 import { filterOf } from './filter.js'
 import { identityOf, notFound } from './identity.js'
 import {
@@ -115,18 +116,28 @@ export class DeadLetters {
   async redrive(tenant: number, runId: string, given: RedriveInput = {}): Promise<void> {
     const { database, onRedriven } = this.options
     const name = nameOf(tenant, runId)
-    const [redriven] = await database.run(redriveStatement, {
-      ...name,
-      current: given.version === 'current',
-      payload: given.payload === undefined ? null : JSON.stringify(given.payload),
-      parked_until: parkedUntil,
+    const redriven = await database.transaction(async (runner) => {
+      const [row] = await runner.run(redriveStatement, {
+        ...name,
+        current: given.version === 'current',
+        payload: given.payload === undefined ? null : JSON.stringify(given.payload),
+        parked_until: parkedUntil,
+      })
+      const detail = { version: given.version ?? 'recorded', own_payload: given.payload !== undefined }
+      if (row !== undefined) await audit(runner, { tenant, subject: runId, detail: { ...row, ...detail } })
+      return row
     })
     if (redriven === undefined) throw await this.whyNot(name, runId)
     onRedriven?.()
   }
 
   async discard(tenant: number, runId: string): Promise<void> {
-    const [gone] = await this.options.database.run(discardStatement, nameOf(tenant, runId))
+    const name = nameOf(tenant, runId)
+    const gone = await this.options.database.transaction(async (runner) => {
+      const [row] = await runner.run(discardStatement, name)
+      if (row !== undefined) await audit(runner, { tenant, subject: runId })
+      return row
+    })
     if (gone === undefined) throw notFound('dead_letter_not_found', runId)
   }
 
@@ -135,10 +146,13 @@ export class DeadLetters {
     const bounds = filterOf(filter, job, 'query:')
     let discarded = 0
     for (;;) {
-      const gone = await this.options.database.run(discardManyStatement, {
-        tenant,
-        ...bounds,
-        most: mostPerStatement,
+      const gone = await this.options.database.transaction(async (runner) => {
+        const rows = await runner.run(discardManyStatement, { tenant, ...bounds, most: mostPerStatement })
+        // One entry for the call, with its first statement: what the others add is told by its answer.
+        const subject = filter.job_id ?? 'dead letters'
+        if (discarded === 0 && rows.length > 0)
+          await audit(runner, { tenant, subject, detail: { ...filter } })
+        return rows
       })
       discarded += gone.length
       if (gone.length < mostPerStatement) return discarded

@@ -2,6 +2,7 @@ import { CarillonError, type Redrive, type RedriveFilter } from '@carillon/contr
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { jobIdOf, type RunIdentity, runIdOf } from '../../platform/ids.js'
+import { audit } from '../audit.js'
 import { filterOf } from './filter.js'
 
 interface RedriveRow {
@@ -53,12 +54,18 @@ export class Redrives {
   /** `job`: the key of the filter's job, where it names one. */
   async start(tenant: number, filter: RedriveFilter, job: number | null): Promise<Redrive> {
     const { per_second: perSecond = defaultPerSecond, canary = 0, version = 'recorded' } = filter
-    const [row] = await this.database.run(startStatement, {
-      tenant,
-      ...filterOf(filter, job, '/'),
-      per_second: perSecond,
-      canary,
-      current: version === 'current',
+    const bounds = filterOf(filter, job, '/')
+    const row = await this.database.transaction(async (runner) => {
+      const [made] = await runner.run(startStatement, {
+        tenant,
+        ...bounds,
+        per_second: perSecond,
+        canary,
+        current: version === 'current',
+      })
+      if (made !== undefined)
+        await audit(runner, { tenant, subject: subjectOf(made.redrive), detail: { ...filter } })
+      return made
     })
     if (row === undefined) throw new Error('A re-drive was asked for and not stored.')
     return this.get(tenant, row.redrive)
@@ -78,7 +85,11 @@ export class Redrives {
 
   /** What it has moved stays moved. */
   async cancel(tenant: number, redrive: number): Promise<Redrive> {
-    const [cancelled] = await this.database.run(cancelStatement, { tenant, redrive })
+    const cancelled = await this.database.transaction(async (runner) => {
+      const [row] = await runner.run(cancelStatement, { tenant, redrive })
+      if (row !== undefined) await audit(runner, { tenant, subject: subjectOf(redrive) })
+      return row
+    })
     const now = await this.get(tenant, redrive)
     if (cancelled === undefined)
       throw new CarillonError('redrive_ended', {
@@ -86,6 +97,10 @@ export class Redrives {
       })
     return now
   }
+}
+
+function subjectOf(redrive: number): string {
+  return `redrive ${redrive}`
 }
 
 function view(row: RedriveRow): Redrive {

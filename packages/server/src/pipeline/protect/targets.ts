@@ -10,6 +10,7 @@ import { codeOf } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type Clock, pause } from '../../platform/clock.js'
+import { audit } from '../audit.js'
 import { hostOfUrl } from '../host.js'
 
 interface TargetRow extends TargetLimits {
@@ -86,6 +87,7 @@ export class Targets {
       this.options.database.transaction(async (runner) => {
         if (count) await runner.run(lockQueueStatement, {})
         await runner.run(putStatement, { tenant, host, changes: JSON.stringify(input), count })
+        await audit(runner, { tenant, subject: host, detail: { ...input } })
       }),
     )
     this.options.onOpened()
@@ -106,7 +108,7 @@ export class Targets {
 
   async deleteLimits(tenant: number, name: string): Promise<void> {
     const host = requireHost(name)
-    const [row] = await this.options.database.run(dropStatement, { tenant, host })
+    const row = await this.audited(tenant, host, dropStatement)
     if (row === undefined) await this.read(tenant, host)
     this.options.onOpened()
   }
@@ -114,9 +116,17 @@ export class Targets {
   /** A person says that the host is well: what is parked leaves at the pace of a drain. */
   async reset(tenant: number, name: string): Promise<TargetHost> {
     const host = requireHost(name)
-    await this.options.database.run(resetStatement, { tenant, host })
+    await this.audited(tenant, host, resetStatement)
     this.options.onOpened()
     return this.read(tenant, host)
+  }
+
+  private audited(tenant: number, host: string, change: typeof dropStatement) {
+    return this.options.database.transaction(async (runner) => {
+      const [row] = await runner.run(change, { tenant, host })
+      if (row !== undefined) await audit(runner, { tenant, subject: host })
+      return row
+    })
   }
 
   private async read(tenant: number, host: string): Promise<TargetHost> {

@@ -3,6 +3,7 @@ import { type Calendar, type CalendarInput, CarillonError } from '@carillon/cont
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Calendar as Content } from '../../time/schedule.js'
+import { audit } from '../audit.js'
 import { checkCalendar } from './calendar-check.js'
 import { followCalendar } from './follow-calendar.js'
 
@@ -61,12 +62,20 @@ export class Calendars {
     checkCalendar(name, input)
     const { database, onChanged, chunk = largestChunk } = this.options
     const next: Content = { dates: input.dates, blackouts: input.blackouts ?? [] }
-    let change: { version: number; old: Content | null } | null = null
+    let change: { version: number; old: Content | null; changed: boolean } | null = null
     let after = 0
     for (;;) {
       const { version, old, last }: { version: number; old: Content | null; last: number | null } =
         await database.transaction(async (runner) => {
           const now = change ?? (await replace(runner, tenant, name, next))
+          if (change === null && now.changed) {
+            const detail = {
+              version: now.version,
+              dates: next.dates.length,
+              blackouts: next.blackouts?.length ?? 0,
+            }
+            await audit(runner, { tenant, subject: name, detail })
+          }
           const page = await this.page(runner, { tenant, name, version: now.version, after, most: chunk })
           if (page.length > 0)
             await this.follow(runner, { tenant, name, jobs: page, old: now.old ?? next, next })
@@ -74,7 +83,7 @@ export class Calendars {
         })
       onChanged()
       if (last === null) return this.get(tenant, name)
-      change = { version, old }
+      change = { version, old, changed: false }
       after = last
     }
   }
@@ -86,6 +95,7 @@ export class Calendars {
       const [user] = await runner.run(jobsNamingStatement, { tenant, name, after_job: 0, most: 1 })
       if (user !== undefined) throw inUse(name, user.name)
       await runner.run(deleteStatement, { tenant, name })
+      await audit(runner, { tenant, subject: name })
     })
   }
 
@@ -117,14 +127,14 @@ async function replace(
   tenant: number,
   name: string,
   next: Content,
-): Promise<{ version: number; old: Content | null }> {
+): Promise<{ version: number; old: Content | null; changed: boolean }> {
   const [locked] = await runner.run(lockStatement, { tenant, name })
   if (locked !== undefined && isDeepStrictEqual(locked.definition, next)) {
-    return { version: locked.version, old: locked.definition }
+    return { version: locked.version, old: locked.definition, changed: false }
   }
   const [put] = await runner.run(putStatement, { tenant, name, definition: JSON.stringify(next) })
   if (put === undefined) throw new Error(`The calendar ${name} was not stored.`)
-  return { version: put.version, old: locked?.definition ?? null }
+  return { version: put.version, old: locked?.definition ?? null, changed: true }
 }
 
 function view(row: {

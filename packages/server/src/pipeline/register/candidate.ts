@@ -1,5 +1,6 @@
 import { CarillonError, type Job, type JobDefinition, type JobInput } from '@carillon/contract'
 import type { DatabaseClock } from '../../db/database-clock.js'
+import { type Caller, currentCaller } from '../../platform/caller.js'
 import { jobIdOf, newUuid } from '../../platform/ids.js'
 import type { CalendarSet } from '../../time/schedule.js'
 import type { KeyedCall } from '../idempotency.js'
@@ -15,6 +16,8 @@ export interface Candidate {
   readonly text: string
   readonly now: number
   readonly terms: Terms
+  /** Who wants it: it may be stored together with those of others. */
+  readonly caller: Caller | null
 }
 
 export interface CandidateOptions {
@@ -48,7 +51,7 @@ export function candidateOf(
   checkTarget(job.definition.target)
   const text = JSON.stringify(job.definition)
   if (maxJobBytes !== undefined) checkSize(text, maxJobBytes)
-  return { uuid, input, job, text, now, terms }
+  return { uuid, input, job, text, now, terms, caller: currentCaller() }
 }
 
 /** Bytes are only counted where there could be too many: a character has at most three. */

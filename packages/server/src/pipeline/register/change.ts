@@ -73,6 +73,11 @@ export interface JobName {
   uuid: string
 }
 
+/** How the audit names a job. */
+export function subjectOf({ tenant, uuid }: JobName): { tenant: number; subject: string } {
+  return { tenant, subject: jobIdOf(uuid) }
+}
+
 /**
  * One change of one job in one transaction. The calendars are locked against change, then the timer is locked, then the
  * runs are looked at and locked, and then the job is read: what a fire, a lease or another change did before is seen, and

@@ -34,11 +34,19 @@
 -- @param unserved text[]
 -- @param tails text[]
 -- @param locations text[]
+-- @param actors text[]
+-- @param actor_keys uuid[]
+-- @param actions text[]
+-- @param subjects text[]
+-- @param details text[]
+-- @param request_ids text[]
 WITH input AS MATERIALIZED (
   SELECT *
-  FROM ROWS FROM (unnest(:uuids, :partitions, :names, :one_offs, :routes, :nows, :froms, :dues, :start_ats),
+  FROM ROWS FROM (unnest(:uuids, :partitions, :names, :one_offs, :routes, :nows, :froms, :dues, :start_ats,
+                         :actors, :actor_keys, :actions, :subjects, :details, :request_ids),
                   jsonb_array_elements(:definitions))
-    WITH ORDINALITY AS i (id, partition, name, one_off, route, now, from_ms, due, start_at, definition, place)
+    WITH ORDINALITY AS i (id, partition, name, one_off, route, now, from_ms, due, start_at,
+                          actor, actor_key, action, subject, detail, request_id, definition, place)
 ),
 terms AS MATERIALIZED (
   SELECT coalesce(max_jobs, :max_jobs) AS max_jobs, coalesce(create_per_second, :per_second) AS per_second,
@@ -101,6 +109,13 @@ kept AS (
   SELECT :tenant, keyed.key, keyed.request, 201,
          keyed.head || CASE WHEN served.served THEN '' ELSE keyed.unserved END || keyed.tail, keyed.location
   FROM made JOIN input USING (id) JOIN keyed USING (place) JOIN served USING (route)
+),
+-- Who registered it; where nobody is calling, nothing is noted.
+audited AS (
+  INSERT INTO carillon.audit_log (tenant, actor, actor_key, action, subject, detail, request_id)
+  SELECT :tenant, input.actor, input.actor_key, input.action, input.subject, input.detail::jsonb, input.request_id
+  FROM made JOIN input USING (id)
+  WHERE input.actor IS NOT NULL
 )
 SELECT input.place,
        CASE WHEN NOT terms.as_checked THEN 'other_terms'

@@ -3,6 +3,7 @@ import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { partitionOf } from '../../platform/partition.js'
+import { auditRow } from '../audit.js'
 import type { Answer } from '../idempotency.js'
 import { answerParts, type Candidate, locationOf } from './candidate.js'
 
@@ -31,6 +32,12 @@ interface CreateParams {
   unserved: string[]
   tails: string[]
   locations: string[]
+  actors: (string | null)[]
+  actor_keys: (string | null)[]
+  actions: (string | null)[]
+  details: (string | null)[]
+  request_ids: (string | null)[]
+  subjects: (string | null)[]
 }
 
 interface CreateRow {
@@ -102,12 +109,28 @@ export async function createJobs(
     per_second: quota.createPerSecond === 0 ? null : quota.createPerSecond,
     look,
     ...keyParams(candidates),
+    ...auditParams(tenant, candidates),
   })
   const fates: Fate[] = []
   for (const row of rows) fates[row.place - 1] = fateOf(row)
   if (rows.length !== candidates.length)
     throw new CarillonError('internal_error', { detail: `There is no tenant ${tenant}.` })
   return fates
+}
+
+/** Who registers each: calls of several people may share the statement. */
+function auditParams(tenant: number, candidates: readonly Candidate[]) {
+  const rows = candidates.map(({ uuid, caller, job }) =>
+    auditRow({ tenant, subject: jobIdOf(uuid), detail: { name: job.definition.name } }, caller),
+  )
+  return {
+    actors: rows.map((row) => row?.actor ?? null),
+    actor_keys: rows.map((row) => row?.actor_key ?? null),
+    actions: rows.map((row) => row?.action ?? null),
+    subjects: rows.map((row) => row?.subject ?? null),
+    details: rows.map((row) => row?.detail ?? null),
+    request_ids: rows.map((row) => row?.request_id ?? null),
+  }
 }
 
 function keyParams(candidates: readonly Candidate[]) {

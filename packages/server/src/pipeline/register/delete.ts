@@ -2,7 +2,8 @@ import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { JobDefinition } from '@carillon/contract'
 import type { CalendarSet, Schedule } from '../../time/schedule.js'
-import { changing, type JobName, type Situation } from './change.js'
+import { audit } from '../audit.js'
+import { changing, type JobName, type Situation, subjectOf } from './change.js'
 import { moveCursors, nothingOwed } from './move.js'
 import { readable } from './reading.js'
 import { noneOf, type Settlement, settle, settledThrough, settleUnreadable } from './settle.js'
@@ -38,6 +39,7 @@ export async function deleteJob(database: Database, name: JobName): Promise<void
     } as const
     const replays = await replaysOf(runner, job, calendars)
     await moveCursors(runner, now, [{ situation, move }])
+    await audit(runner, { ...subjectOf(name), detail: { name: situation.name } })
     await runner.run(deleteStatement, {
       job,
       now,

@@ -5,7 +5,8 @@ import { statement } from '../../db/statement.js'
 import { type CalendarSet, checkFrequency } from '../../time/schedule.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { calendarsNamed } from './calendar-content.js'
-import { changing, type JobName, type Situation } from './change.js'
+import { audit, describeChange } from '../audit.js'
+import { changing, type JobName, type Situation, subjectOf } from './change.js'
 import { checkDefinition, neverFires, patchDefinition } from './definition.js'
 import { hasEnded } from './ended.js'
 import { moveCursors } from './move.js'
@@ -60,6 +61,10 @@ export async function editJob(
     checkTicks(planned, situation, definition, await ports.minIntervalMs(runner, tenant))
     const route = await ports.routeOf(runner, tenant, definition)
     await moveCursors(runner, now, [{ situation, move: planned.move }])
+    await audit(runner, {
+      ...subjectOf(name),
+      detail: { version: situation.version + 1, changed: describeChange(old, definition) },
+    })
     await runner.run(editStatement, {
       job,
       now,

@@ -4,7 +4,8 @@ import { statement } from '../../db/statement.js'
 import { readInstant } from '../../time/instant.js'
 import { timelineOf } from '../../time/timeline.js'
 import { parkedUntil } from '../parked.js'
-import { changing, type JobName, type Situation } from './change.js'
+import { audit } from '../audit.js'
+import { changing, type JobName, type Situation, subjectOf } from './change.js'
 import { hasEnded } from './ended.js'
 import { moveCursors, nothingOwed } from './move.js'
 import { readable } from './reading.js'
@@ -24,6 +25,7 @@ export async function pauseJob(database: Database, name: JobName, input: PauseIn
   await changing(database, name, async (situation, calendars, runner) => {
     const { job, now, definition } = situation
     const pause = { job, now, reason: input.reason ?? null, until: untilOf(input.until, situation) }
+    await audit(runner, { ...subjectOf(name), detail: { reason: pause.reason, until: input.until ?? null } })
     if (situation.state === 'paused') {
       await runner.run(changePauseStatement, pause)
       return

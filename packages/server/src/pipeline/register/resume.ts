@@ -2,7 +2,8 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type CalendarSet, parseSchedule } from '../../time/schedule.js'
 import { parkedUntil } from '../parked.js'
-import { changing, type JobName, type Situation } from './change.js'
+import { audit } from '../audit.js'
+import { changing, type JobName, type Situation, subjectOf } from './change.js'
 import { hasEnded } from './ended.js'
 import { type Move, moveCursors } from './move.js'
 import { policyOf, runsLeft, settle, settledThrough } from './settle.js'
@@ -24,6 +25,7 @@ export function resumeJob(database: Database, name: JobName, { onlyIfOver = fals
     if (state === 'active' || (onlyIfOver && (until === null || until > now))) return false
     const move = afterPause(situation, calendars)
     await moveCursors(runner, now, [{ situation, move }])
+    await audit(runner, subjectOf(name))
     await runner.run(resumeStatement, { job, now, parked_until: parkedUntil, ends: move.due === null })
     return true
   })

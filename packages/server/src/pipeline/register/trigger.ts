@@ -3,7 +3,8 @@ import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { CalendarSet } from '../../time/schedule.js'
 import { jobIdOf, runIdOf } from '../../platform/ids.js'
-import { changing, type JobName, type QueuedRun, type Situation } from './change.js'
+import { audit } from '../audit.js'
+import { changing, type JobName, type QueuedRun, type Situation, subjectOf } from './change.js'
 import { moveCursors, nothingOwed } from './move.js'
 import { readable } from './reading.js'
 import { isStaged, tickBefore } from './taking-back.js'
@@ -52,7 +53,9 @@ export function triggerJob(database: Pick<Database, 'transaction'>, name: JobNam
       max_attempts: maxAttempts,
     })
     if (made === undefined) throw new Error(`The run of job ${job} was not made.`)
-    return runView(situation, made, way, maxAttempts)
+    const run = runView(situation, made, way, maxAttempts)
+    await audit(runner, { ...subjectOf(name), detail: { run_id: run.run_id, status: run.status } })
+    return run
   })
 }
 

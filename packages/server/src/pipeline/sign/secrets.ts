@@ -9,6 +9,7 @@ import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { newUuid, secretIdOf, uuidOfSecret } from '../../platform/ids.js'
 import { newSecret, secretText } from '../../targets/signing.js'
+import { audit } from '../audit.js'
 import { everywhereWithinMs, type SigningKey } from './secret-cache.js'
 
 interface SecretRow {
@@ -88,6 +89,8 @@ export class Secrets {
         overlap_ms: (input.overlap_seconds ?? defaultOverlapSeconds) * 1000,
         most: limits.signingSecrets,
       })
+      const detail = { overlap_seconds: input.overlap_seconds ?? defaultOverlapSeconds }
+      if (made !== undefined) await audit(runner, { tenant, subject: secretIdOf(made.id), detail })
       return made
     })
     if (row === undefined) {
@@ -101,9 +104,17 @@ export class Secrets {
   /** Ends one that retires, at once. */
   async retire(tenant: number, secretId: string): Promise<void> {
     const id = uuidOfSecret(secretId)
-    const [row] = id === null ? [] : await this.database.run(retireStatement, { tenant, id })
+    const row = id === null ? undefined : await this.retireById(tenant, id)
     if (row === undefined) throw new CarillonError('signing_secret_not_found')
     if (row.current) throw new CarillonError('signing_secret_current')
+  }
+
+  private retireById(tenant: number, id: string) {
+    return this.database.transaction(async (runner) => {
+      const [row] = await runner.run(retireStatement, { tenant, id })
+      if (row?.current === false) await audit(runner, { tenant, subject: secretIdOf(id) })
+      return row
+    })
   }
 
   private async readKeys(tenants: readonly number[]): Promise<Map<number, SigningKey[]>> {
