@@ -34,6 +34,8 @@ export const limits = {
   /** Secrets of a tenant that sign at once: each adds 48 bytes to a header. */
   signingSecrets: 5,
   overlapSeconds: 30 * 86_400,
+  operationJobIds: 1_000,
+  operationErrors: 100,
   jsonDepth: 64,
   page: 200,
   runsPage: 1_000,

@@ -19,6 +19,7 @@ import { composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
 import { composeHealth } from './roles/health.js'
 import { composeRemote, type RemoteRole } from './roles/remote.js'
+import { composeRunStreams, type RunStreams } from './roles/run-streams.js'
 import { composeScheduler, type SchedulerRole } from './roles/scheduler.js'
 import { composeWorker, reachOf, type WorkerRole } from './roles/worker.js'
 import { describeReach } from './targets/address-guard.js'
@@ -169,6 +170,7 @@ function composeNode(
 
   const worker = config.roles.includes('worker') ? composeWorker(context, tasks) : null
   const remote = config.roles.includes('api') ? composeRemote(context) : null
+  const streams = remote === null ? null : composeRunStreams(context)
   const toWorkers = hintsTo([worker, remote])
   const scheduler = config.roles.includes('scheduler') ? composeScheduler(context, toWorkers) : null
   membership.onLost(() => {
@@ -177,22 +179,24 @@ function composeNode(
   })
   membership.onPeerGone(() => scheduler?.peerGone())
 
-  const hints = { jobChanged: () => scheduler?.jobChanged(), runFired: toWorkers.runFired }
+  const hints = { ...toWorkers, ...hintsToScheduler(scheduler) }
   let leaving = false
-  const http = composeHttp(options, context, { heartbeat, hints, remote, isLeaving: () => leaving })
+  const parts = { heartbeat, hints, remote, streams, isLeaving: () => leaving }
+  const http = composeHttp(options, context, parts)
   const start = async (undo: (() => Promise<void>)[]) => {
     await membership.join()
     undo.push(() => membership.leave())
     await scheduler?.prepare()
     undo.push(() => heartbeat.stop())
     heartbeat.start()
-    const services = [scheduler, worker, remote].flatMap((role) => role?.services ?? [])
+    const services = [scheduler, worker, remote, streams].flatMap((role) => role?.services ?? [])
     for (const service of services) service.start()
-    undo.push(() => drain({ scheduler, worker, remote }, config.drainSeconds * 1000, log))
+    undo.push(() => drain({ scheduler, worker, remote, streams }, config.drainSeconds * 1000, log))
     if (http !== null) {
       undo.push(() => http.close())
       await http.listen()
       undo.push(() => Promise.resolve(remote?.endPolls()))
+      undo.push(() => Promise.resolve(streams?.end()))
     }
     undo.push(() => {
       leaving = true
@@ -200,6 +204,10 @@ function composeNode(
     })
   }
   return { http, start }
+}
+
+function hintsToScheduler(role: SchedulerRole | null): Pick<Hints, 'jobChanged' | 'operationStarted'> {
+  return { jobChanged: () => role?.jobChanged(), operationStarted: () => role?.operationStarted() }
 }
 
 /** Whoever of this process hands out runs is told that there are some. */
@@ -231,13 +239,14 @@ function composeHttp(
   context: Context,
   parts: {
     heartbeat: Service
-    hints: Pick<Hints, 'jobChanged' | 'runFired'>
+    hints: Pick<Hints, 'jobChanged' | 'runFired' | 'operationStarted'>
     remote: RemoteRole | null
+    streams: RunStreams | null
     isLeaving: () => boolean
   },
 ): HttpServer | null {
-  const { heartbeat, hints, remote, isLeaving } = parts
-  const withApi = remote !== null
+  const { heartbeat, hints, remote, streams, isLeaving } = parts
+  const withApi = remote !== null && streams !== null
   if (!withApi && !listenAnyway) return null
   if (!loopbackOnly(config)) {
     log.warn(
@@ -256,7 +265,7 @@ function composeHttp(
     log,
     health: composeHealth(context, heartbeat, isLeaving),
     metrics: { contentType: registry.contentType, render: () => registry.metrics() },
-    api: withApi ? composeApi(context, hints, remote.leases) : null,
+    api: withApi ? composeApi(context, hints, remote.leases, streams) : null,
     dashboardDir: withApi ? dashboardDir() : null,
   })
 }
@@ -275,11 +284,17 @@ async function drain(
     scheduler,
     worker,
     remote,
-  }: { scheduler: SchedulerRole | null; worker: WorkerRole | null; remote: RemoteRole | null },
+    streams,
+  }: {
+    scheduler: SchedulerRole | null
+    worker: WorkerRole | null
+    remote: RemoteRole | null
+    streams: RunStreams | null
+  },
   withinMs: number,
   log: Logger,
 ): Promise<void> {
-  const services = [scheduler, worker, remote].flatMap((role) => role?.services ?? [])
+  const services = [scheduler, worker, remote, streams].flatMap((role) => role?.services ?? [])
   await unwind(
     [
       () => Promise.resolve(remote?.close()),

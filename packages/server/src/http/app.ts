@@ -21,8 +21,11 @@ import { addJobRoutes } from './routes/jobs.js'
 import { addRedriveRoutes } from './routes/redrives.js'
 import { addReferenceRoutes } from './routes/reference.js'
 import { addLeaseRoutes } from './routes/leases.js'
+import { addOperationRoutes } from './routes/operations.js'
 import { addRunRoutes } from './routes/runs.js'
+import { addRunStreamRoute } from './routes/run-stream.js'
 import { addSigningSecretRoutes } from './routes/signing-secrets.js'
+import { addStatsRoute } from './routes/stats.js'
 import { addTargetRoutes } from './routes/targets.js'
 import { addComponents } from './schemas.js'
 import { timeouts } from './timeouts.js'
@@ -141,6 +144,9 @@ function addApi(app: FastifyInstance, { ports }: { ports: ApiPorts }, done: () =
   addCalendarRoutes(app, ports.calendars)
   addTargetRoutes(app, ports.targets)
   addRunRoutes(app, ports.runs)
+  addRunStreamRoute(app, ports.runStreams)
+  addOperationRoutes(app, ports.operations)
+  addStatsRoute(app, ports.stats)
   addDeadLetterRoutes(app, ports.deadLetters)
   addRedriveRoutes(app, ports.deadLetters)
   addSigningSecretRoutes(app, ports.signingSecrets)

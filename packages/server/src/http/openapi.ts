@@ -19,6 +19,7 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       servers: [{ url: '/' }],
       tags: [
         { name: 'jobs', description: 'What to run and when' },
+        { name: 'bulk changes', description: 'One action on many jobs' },
         { name: 'runs', description: 'What became of every tick' },
         { name: 'dead letters', description: 'Runs that used up their attempts' },
         { name: 'workers', description: 'Runs for workers in any language' },
@@ -44,7 +45,16 @@ interface Answer {
 export interface Operation {
   operationId: string
   summary: string
-  tag: 'jobs' | 'runs' | 'dead letters' | 'workers' | 'targets' | 'calendars' | 'webhooks' | 'operations'
+  tag:
+    | 'jobs'
+    | 'bulk changes'
+    | 'runs'
+    | 'dead letters'
+    | 'workers'
+    | 'targets'
+    | 'calendars'
+    | 'webhooks'
+    | 'operations'
   description?: string
   body?: object
   querystring?: object

@@ -42,6 +42,15 @@ export function uuidOfSecret(secretId: string): string | null {
   return unnamed('sgn_', secretId)
 }
 
+/** `op_…`: a change of many jobs. */
+export function operationIdOf(uuid: string): string {
+  return named('op_', uuid)
+}
+
+export function uuidOfOperation(operationId: string): string | null {
+  return unnamed('op_', operationId)
+}
+
 function named(prefix: string, uuid: string): string {
   let value = 0n
   for (const byte of uuidBytes(uuid)) value = (value << 8n) | BigInt(byte)

@@ -8,6 +8,7 @@ import { until } from './until.js'
 const emptied = [
   ...['queue', 'dead_letters', 'ledger', 'replays', 'timers', 'segments', 'job_versions', 'jobs'],
   ...['incarnations', 'brake', 'alerts', 'redrives', 'signing_secrets', 'effects', 'targets'],
+  ...['operations', 'run_counts'],
 ]
 
 /**
