@@ -95,6 +95,17 @@ describe('a stream of events', () => {
     expect(got.text).not.toContain('never')
   })
 
+  it('keeps a reader that gets more at once than may wait, and fetches it', async () => {
+    const { stream, got, closings, raw } = await setUp()
+    const data = JSON.stringify('x'.repeat(1_000))
+    const much = Array.from({ length: 3_000 }, (_, n) => ({ id: `p${n}`, data }))
+    stream.sendAll('run', much)
+    await until('it is fetched', () => raw.writableLength === 0 && got.text.includes('id: p2999\n'))
+    stream.sendAll('run', [{ id: 'next', data: '1' }])
+    await until('the next is there', () => got.text.includes('id: next\n'))
+    expect(closings()).toBe(0)
+  })
+
   it('is cut off where nobody fetches the last words', async () => {
     const { stream, clock, raw } = await setUp({ reads: false })
     const data = JSON.stringify('x'.repeat(400_000))

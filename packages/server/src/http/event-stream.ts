@@ -6,7 +6,7 @@ import { timeouts } from './timeouts.js'
 export const streamLimits = {
   /** Often enough that neither we nor a proxy takes the silence for death. */
   heartbeat: 15_000,
-  /** What may wait for a reader. One that lets more pile up is dropped, and told so. */
+  /** What may wait for a reader when more comes. One that lets more pile up is dropped, and told so. */
   waitingBytes: 512 * 1024,
   /** How long a reader may take to fetch the last words. */
   farewell: timeouts.close / 2,
@@ -49,6 +49,14 @@ export class EventStream {
     if (id !== null) this.place = id
   }
 
+  /** All of one look in one piece. */
+  sendAll(event: string, all: readonly { id: string; data: string }[]): void {
+    const last = all.at(-1)
+    if (last === undefined) return
+    this.place = last.id
+    this.write(all.map(({ id, data }) => `event: ${event}\nid: ${id}\ndata: ${data}\n\n`).join(''))
+  }
+
   /** Where the reader goes on after a cut, although there was nothing to tell. Goes out at once the first time. */
   stand(place: string): void {
     const isFirst = this.place === null
@@ -66,10 +74,11 @@ export class EventStream {
     this.reply.raw.once('close', giveUp)
   }
 
+  /** What came at once may be much: it counts what was left of that when more comes. */
   private write(text: string): void {
     if (this.closed) return
-    this.reply.raw.write(text)
-    if (this.reply.raw.writableLength > streamLimits.waitingBytes)
+    if (this.reply.raw.writableLength <= streamLimits.waitingBytes) this.reply.raw.write(text)
+    else
       this.end('dropped', {
         reason: 'slow_reader',
         detail: 'Events were fetched too slowly. Connect again to go on.',

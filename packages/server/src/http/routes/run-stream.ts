@@ -42,7 +42,7 @@ export function addRunStreamRoute(app: FastifyInstance, streams: RunStreamPort):
       stream.open()
       leave = source.start({
         onRuns(events, place) {
-          for (const { id, data } of events) stream.send('run', id, data)
+          stream.sendAll('run', events)
           stream.stand(place)
         },
         onGap: (gap, place) => stream.send('gap', place, JSON.stringify(gap)),

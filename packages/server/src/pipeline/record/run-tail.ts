@@ -72,7 +72,7 @@ export interface RunTailOptions {
   longestMs?: number
 }
 
-const defaultMostEvents = 5_000
+const defaultMostEvents = 2_000
 const defaultLongestMs = 900_000
 /** A look that takes long is followed by a rest: watching costs the database a tenth of one connection at most. */
 const restFactor = 9
@@ -145,12 +145,11 @@ export class RunTail {
   ): Promise<(() => void)[]> {
     if (watchers.length === 0) return []
     const news = await this.read(runner, watchers, from)
-    if (!news.more) return watchers.map((watcher) => () => deliver(watcher, news, from, next))
-    // Many runs of one tenant must not hide those of another.
     const tellings: (() => void)[] = []
-    for (const [first, ...rest] of alike(watchers)) {
-      const own = await this.read(runner, [first], from)
-      for (const watcher of [first, ...rest]) tellings.push(() => deliver(watcher, own, from, next))
+    for (const group of alike(watchers)) {
+      // Many runs of one tenant must not hide those of another.
+      const own = news.more ? await this.read(runner, [group[0]], from) : news
+      tellings.push(() => deliver(group, own, from, next))
     }
     return tellings
   }
@@ -166,7 +165,7 @@ export class RunTail {
       return [() => watcher.onGap({ from: from.at, to: next.at, reason: 'too_long_ago' }, placeText(next))]
     }
     const news = await this.read(runner, [watcher], from)
-    return [() => deliver(watcher, news, from, next)]
+    return [() => deliver([watcher], news, from, next)]
   }
 
   private async read(runner: Runner, watchers: Watcher[], from: TailPlace): Promise<News> {
@@ -186,20 +185,26 @@ export class RunTail {
   }
 }
 
-function deliver(watcher: Watcher, { ended, began, more }: News, from: TailPlace, next: TailPlace): void {
-  const isMine = ({ tenant, job }: TailRow) =>
-    tenant === watcher.tenant && (watcher.job === null || job === watcher.job)
+/** To watchers of the same runs: what they are told is made once. */
+function deliver(
+  [first, ...rest]: [Watcher, ...Watcher[]],
+  { ended, began, more }: News,
+  from: TailPlace,
+  next: TailPlace,
+): void {
+  const isTheirs = ({ tenant, job }: TailRow) =>
+    tenant === first.tenant && (first.job === null || job === first.job)
   const end = placeText(next)
-  const events = [
-    ...withPlaces(ended.filter(isMine), from, next),
-    ...began.filter(isMine).map((row) => ({ id: end, row })),
+  const rows = [
+    ...withPlaces(ended.filter(isTheirs), from, next),
+    ...began.filter(isTheirs).map((row) => ({ id: end, row })),
   ]
-  const known = events.filter(({ row }) => row.uuid !== null)
-  watcher.onRuns(
-    known.map(({ id, row }) => ({ id, run: viewOf(row) })),
-    end,
-  )
-  if (more) watcher.onGap({ from: from.at, to: next.at, reason: 'too_many' }, end)
+  const known = rows.filter(({ row }) => row.uuid !== null)
+  const events = known.map(({ id, row }) => ({ id, run: viewOf(row) }))
+  for (const watcher of [first, ...rest]) {
+    watcher.onRuns(events, end)
+    if (more) watcher.onGap({ from: from.at, to: next.at, reason: 'too_many' }, end)
+  }
 }
 
 /** Each event tells where to go on after it: amid its batch, at the end of an earlier one, or at the end of this look. */
@@ -237,19 +242,8 @@ function scopeOf(watchers: Watcher[]): { tenants: number[]; jobs: number[] | nul
   }
 }
 
-/** Many watch the same runs. */
-const views = new WeakMap<TailRow, Run>()
-
-function viewOf(row: TailRow): Run {
-  const known = views.get(row)
-  if (known !== undefined) return known
-  const view = newViewOf(row)
-  views.set(row, view)
-  return view
-}
-
 /** An attempt that another one follows has not ended its run: that waits. */
-function newViewOf(row: TailRow): Run {
+function viewOf(row: TailRow): Run {
   const jobId = jobIdOf(row.uuid ?? '')
   if (row.final) return runView(row, row.job, jobId)
   const waiting: RunRow = {

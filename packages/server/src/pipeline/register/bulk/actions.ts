@@ -24,8 +24,8 @@ export interface JobError {
 export const chunkSizes: Record<OperationAction, number> = {
   pause: 500,
   resume: 500,
-  delete: 100,
-  trigger: 100,
+  delete: 25,
+  trigger: 25,
 }
 
 /**
