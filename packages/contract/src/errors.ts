@@ -71,6 +71,11 @@ export const errorCatalogue = {
     title: 'There is no such re-drive',
     hint: 'List them with GET /api/v1/redrives.',
   },
+  operation_not_found: {
+    status: 404,
+    title: 'There is no such operation',
+    hint: 'List them with GET /api/v1/operations.',
+  },
   signing_secret_not_found: {
     status: 404,
     title: 'There is no such signing secret',
@@ -175,6 +180,11 @@ export const errorCatalogue = {
     status: 409,
     title: 'The re-drive has ended',
     hint: 'There is nothing left to cancel. Runs that are back in the queue can be cancelled one by one.',
+  },
+  operation_ended: {
+    status: 409,
+    title: 'The operation has ended',
+    hint: 'There is nothing left to cancel. What it did can be undone by another: resume what was paused.',
   },
   job_version_conflict: {
     status: 409,

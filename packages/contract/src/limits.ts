@@ -39,6 +39,8 @@ export const limits = {
   signingSecrets: 5,
   overlapSeconds: 30 * 86_400,
   bulkJobs: 10_000,
+  operationJobIds: 1_000,
+  operationErrors: 100,
   jsonDepth: 64,
   page: 200,
   runsPage: 1_000,

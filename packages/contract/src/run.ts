@@ -58,3 +58,30 @@ export const runFilter = {
   after: Type.Optional(Type.String({ maxLength: 64, description: 'Only ticks from this instant on' })),
   before: Type.Optional(Type.String({ maxLength: 64, description: 'Only ticks before this instant' })),
 }
+
+export const RunList = Type.Object(
+  {
+    data: Type.Array(Run),
+    next_cursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'Where the next page begins; a page may be short, or empty, and yet have one',
+    }),
+  },
+  { $id: 'RunList' },
+)
+export type RunList = Static<typeof RunList>
+
+/** To which runs of all jobs a list is narrowed. */
+export const acrossFilter = {
+  status: runFilter.status,
+  job_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Only of this job' })),
+  after: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description:
+        'Only runs that ended from this instant on. A run in flight, and a run of a named job, counts by its tick',
+    }),
+  ),
+  before: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Only runs that ended before this instant' }),
+  ),
+}

@@ -25,6 +25,7 @@ import { type ApiRole, composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
 import { composeHealth } from './roles/health.js'
 import { composeRemote, type RemoteRole } from './roles/remote.js'
+import { composeRunStreams, type RunStreams } from './roles/run-streams.js'
 import { composeScheduler, type SchedulerRole } from './roles/scheduler.js'
 import { composeWorker, reachOf, type WorkerRole } from './roles/worker.js'
 import { describeReach } from './targets/address-guard.js'
@@ -193,6 +194,7 @@ function composeNode(
 
   const worker = config.roles.includes('worker') ? composeWorker(context, tasks) : null
   const remote = config.roles.includes('api') ? composeRemote(context) : null
+  const streams = remote === null ? null : composeRunStreams(context)
   const toWorkers = hintsTo([worker, remote])
   const scheduler = config.roles.includes('scheduler') ? composeScheduler(context, toWorkers) : null
   membership.onLost(() => {
@@ -201,9 +203,9 @@ function composeNode(
   })
   membership.onPeerGone(() => scheduler?.peerGone())
 
-  const hints = { jobChanged: () => scheduler?.jobChanged(), runFired: toWorkers.runFired }
+  const hints = { ...toWorkers, ...hintsToScheduler(scheduler) }
   let leaving = false
-  const api = remote === null ? null : composeApi(context, hints, remote.leases)
+  const api = remote === null || streams === null ? null : composeApi(context, hints, remote.leases, streams)
   const access = composeAccess(context)
   const http = composeHttp(options, context, {
     heartbeat,
@@ -217,16 +219,17 @@ function composeNode(
     await scheduler?.prepare()
     undo.push(() => heartbeat.stop())
     heartbeat.start()
-    const services = [scheduler, worker, remote].flatMap((role) => role?.services ?? [])
+    const services = [scheduler, worker, remote, streams].flatMap((role) => role?.services ?? [])
     for (const service of services) service.start()
     undo.push(async () => api?.close())
     undo.push(() => access.watching.stop())
     access.watching.start()
-    undo.push(() => drain({ scheduler, worker, remote }, config.drainSeconds * 1000, log))
+    undo.push(() => drain({ scheduler, worker, remote, streams }, config.drainSeconds * 1000, log))
     if (http !== null) {
       undo.push(() => http.close())
       await http.listen()
       undo.push(() => Promise.resolve(remote?.endPolls()))
+      undo.push(() => Promise.resolve(streams?.end()))
     }
     undo.push(() => {
       leaving = true
@@ -234,6 +237,10 @@ function composeNode(
     })
   }
   return { http, start }
+}
+
+function hintsToScheduler(role: SchedulerRole | null): Pick<Hints, 'jobChanged' | 'operationStarted'> {
+  return { jobChanged: () => role?.jobChanged(), operationStarted: () => role?.operationStarted() }
 }
 
 /** Whoever of this process hands out runs is told that there are some. */
@@ -305,11 +312,17 @@ async function drain(
     scheduler,
     worker,
     remote,
-  }: { scheduler: SchedulerRole | null; worker: WorkerRole | null; remote: RemoteRole | null },
+    streams,
+  }: {
+    scheduler: SchedulerRole | null
+    worker: WorkerRole | null
+    remote: RemoteRole | null
+    streams: RunStreams | null
+  },
   withinMs: number,
   log: Logger,
 ): Promise<void> {
-  const services = [scheduler, worker, remote].flatMap((role) => role?.services ?? [])
+  const services = [scheduler, worker, remote, streams].flatMap((role) => role?.services ?? [])
   await unwind(
     [
       () => Promise.resolve(remote?.close()),

@@ -55,6 +55,13 @@ export const needs: Readonly<Record<string, Need | 'open'>> = {
   suggestJitter: read,
 
   listRunsOfJob: read,
+  listRuns: read,
+  streamRuns: read,
+  startOperation: change,
+  listOperations: read,
+  getOperation: read,
+  cancelOperation: change,
+  getStats: read,
   getRun: readForWork,
   cancelRun: change,
   retryRun: change,

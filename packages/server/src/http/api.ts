@@ -30,6 +30,10 @@ import type {
   LoadForecast,
   LoadSuggestion,
   MoveInput,
+  Operation,
+  OperationInput,
+  OperationList,
+  OperationPreview,
   PauseInput,
   Redrive,
   RedriveFilter,
@@ -37,6 +41,7 @@ import type {
   RedriveList,
   Run,
   RunDetail,
+  RunList,
   RunStatus,
   RevealedKey,
   RevealedSigningSecret,
@@ -46,6 +51,7 @@ import type {
   RotateKeyInput,
   SigningSecret,
   SkipInput,
+  Stats,
   TargetHost,
   TargetLimitsInput,
   Tick,
@@ -179,9 +185,41 @@ export interface RunsPort {
     jobId: string,
     query: PageQuery & RunFilter,
   ): Promise<{ runs: Run[]; next_cursor: string | null }>
+  /** Of all jobs, or of the one that is named. */
+  list(tenant: number, query: PageQuery & RunFilter & { job_id?: string }): Promise<RunList>
   get(tenant: number, runId: string): Promise<RunDetail>
   cancel(tenant: number, runId: string): Promise<RunDetail>
   retry(tenant: number, runId: string, input: RedriveInput): Promise<RunDetail>
+}
+
+/** What a stream of runs calls. `data` is a Run as JSON; an id says where to go on after it. */
+export interface RunSink {
+  onRuns: (events: { id: string; data: string }[], place: string) => void
+  onGap: (gap: { from: string; to: string; reason: string }, place: string) => void
+  onClosing: () => void
+}
+
+/** Runs as they begin and end, all over the fleet. */
+export interface RunStreamPort {
+  /** `from`: the id of the last event that the reader had. Refuses what it cannot stream, before anything is answered. */
+  prepare(
+    tenant: number,
+    of: { jobId: string | null; from: string | null },
+  ): Promise<{ start(sink: RunSink): () => void }>
+}
+
+/** How things go, in numbers. */
+export interface StatsPort {
+  get(tenant: number): Promise<Stats>
+}
+
+/** One action on many jobs. */
+export interface OperationsPort {
+  preview(tenant: number, input: OperationInput): Promise<OperationPreview>
+  start(tenant: number, input: OperationInput): Promise<Operation>
+  list(tenant: number, query: PageQuery): Promise<OperationList>
+  get(tenant: number, operationId: string): Promise<Operation>
+  cancel(tenant: number, operationId: string): Promise<Operation>
 }
 
 /** Runs that used up their attempts, and their way back into the queue. */
@@ -298,6 +336,9 @@ export interface ApiPorts {
   calendars: CalendarsPort
   targets: TargetsPort
   runs: RunsPort
+  runStreams: RunStreamPort
+  operations: OperationsPort
+  stats: StatsPort
   deadLetters: DeadLettersPort
   signingSecrets: SigningSecretsPort
   account: AccountPort

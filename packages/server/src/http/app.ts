@@ -28,8 +28,11 @@ import { addRedriveRoutes } from './routes/redrives.js'
 import { addReferenceRoutes } from './routes/reference.js'
 import { addLeaseRoutes } from './routes/leases.js'
 import { addLoadRoutes } from './routes/load.js'
+import { addOperationRoutes } from './routes/operations.js'
 import { addRunRoutes } from './routes/runs.js'
+import { addRunStreamRoute } from './routes/run-stream.js'
 import { addSigningSecretRoutes } from './routes/signing-secrets.js'
+import { addStatsRoute } from './routes/stats.js'
 import { addTargetRoutes } from './routes/targets.js'
 import { addTickRoutes } from './routes/ticks.js'
 import { addTenantRoutes } from './routes/tenants.js'
@@ -168,6 +171,9 @@ function addApi(
   addCalendarRoutes(app, ports.calendars)
   addTargetRoutes(app, ports.targets)
   addRunRoutes(app, ports.runs)
+  addRunStreamRoute(app, ports.runStreams)
+  addOperationRoutes(app, ports.operations)
+  addStatsRoute(app, ports.stats)
   addDeadLetterRoutes(app, ports.deadLetters)
   addRedriveRoutes(app, ports.deadLetters)
   addSigningSecretRoutes(app, ports.signingSecrets)

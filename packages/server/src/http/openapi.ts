@@ -20,6 +20,7 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       servers: [{ url: '/' }],
       tags: [
         { name: 'jobs', description: 'What to run and when' },
+        { name: 'bulk changes', description: 'One action on many jobs' },
         { name: 'runs', description: 'What became of every tick' },
         { name: 'dead letters', description: 'Runs that used up their attempts' },
         { name: 'workers', description: 'Runs for workers in any language' },
@@ -61,6 +62,7 @@ export interface Operation {
   summary: string
   tag:
     | 'jobs'
+    | 'bulk changes'
     | 'runs'
     | 'dead letters'
     | 'workers'

@@ -42,6 +42,15 @@ export function uuidOfSecret(secretId: string): string | null {
   return unnamed('sgn_', secretId)
 }
 
+/** `op_…`: a change of many jobs. */
+export function operationIdOf(uuid: string): string {
+  return named('op_', uuid)
+}
+
+export function uuidOfOperation(operationId: string): string | null {
+  return unnamed('op_', operationId)
+}
+
 /** `key_…`: an API key's name, which is no secret. */
 export function keyIdOf(uuid: string): string {
   return named('key_', uuid)

@@ -6,10 +6,13 @@ import { Tenants } from '../pipeline/access/tenants.js'
 import { Account } from '../pipeline/account/account.js'
 import { Idempotency } from '../pipeline/idempotency.js'
 import { Forecasts } from '../pipeline/forecast/forecasts.js'
+import { Stats } from '../pipeline/account/stats.js'
 import { Targets } from '../pipeline/protect/targets.js'
+import { RunsAcross } from '../pipeline/record/across.js'
 import { History } from '../pipeline/record/history.js'
 import { Backfills } from '../pipeline/register/backfills.js'
 import { Calendars } from '../pipeline/register/calendars.js'
+import { Operations } from '../pipeline/register/bulk/operations.js'
 import { Registry } from '../pipeline/register/registry.js'
 import { Ticks } from '../pipeline/register/ticks.js'
 import { Secrets } from '../pipeline/sign/secrets.js'
@@ -17,6 +20,7 @@ import { currentTenant } from '../platform/caller.js'
 import { checkTarget } from '../targets/check.js'
 import type { Context, Hints } from './context.js'
 import { composeInterventions } from './interventions.js'
+import type { RunStreams } from './run-streams.js'
 import { addressGuardOf } from './worker.js'
 
 /** Well below the time after which clients and proxies give up: the rest is asked for with a cursor. */
@@ -33,8 +37,9 @@ export interface ApiRole extends ApiPorts {
  */
 export function composeApi(
   context: Context,
-  hints: Pick<Hints, 'jobChanged'> & Partial<Pick<Hints, 'runFired'>>,
+  hints: Pick<Hints, 'jobChanged'> & Partial<Pick<Hints, 'runFired' | 'operationStarted'>>,
   leases: LeasesPort,
+  streams: RunStreams,
 ): ApiRole {
   const { config, database: fleet, databaseClock } = context
   const database = fleet.confined('carillon api', config.poolSize, currentTenant)
@@ -56,6 +61,7 @@ export function composeApi(
   const calendars = new Calendars({ database, lateToleranceMs, onChanged: hints.jobChanged })
   const targets = new Targets({ database, clock: context.clock, onOpened: () => hints.runFired?.() })
   const history = new History(database)
+  const across = new RunsAcross({ database, clock: context.clock })
   const interventions = composeInterventions(
     { database },
     {
@@ -93,8 +99,16 @@ export function composeApi(
       async listByJob(tenant, jobId, query) {
         return history.ofJob(await registry.find(tenant, jobId), jobId, query)
       },
+      async list(tenant, { job_id: jobId, ...query }) {
+        if (jobId === undefined) return across.list(tenant, query)
+        const page = await history.ofJob(await registry.find(tenant, jobId), jobId, query)
+        return { data: page.runs, next_cursor: page.next_cursor }
+      },
       ...interventions.runs,
     },
+    runStreams: streams.port((tenant, jobId) => registry.find(tenant, jobId)),
+    stats: new Stats({ database, clock: context.clock }),
+    operations: new Operations(database, hints.operationStarted),
     deadLetters: interventions.deadLetters,
     account: {
       why: (tenant, jobId, at) => account.why(tenant, jobId, at),

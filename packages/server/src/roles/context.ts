@@ -25,6 +25,7 @@ export interface Hints {
   jobChanged: () => void
   runFired: () => void
   runRescued: () => void
+  operationStarted: () => void
 }
 
 export function loop(

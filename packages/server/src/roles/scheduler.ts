@@ -7,6 +7,7 @@ import { UnservedReport } from '../pipeline/queue/unserved.js'
 import { Rescue } from '../pipeline/recover/rescue.js'
 import { ResumeDue } from '../pipeline/register/resume-due.js'
 import type { Service } from '../platform/service.js'
+import { composeBackground } from './background.js'
 import { composeBreakers } from './breakers.js'
 import { type Context, type Hints, loop } from './context.js'
 import { composeRemoteWatch } from './remote.js'
@@ -18,6 +19,7 @@ export interface SchedulerRole {
   /** Makes sure that the ledger can take rows, before anything fires. */
   prepare(): Promise<void>
   jobChanged(): void
+  operationStarted(): void
   /** What this scheduler says of itself, for people who look at the cluster. */
   report(): Record<string, unknown>
   peerGone(): void
@@ -86,6 +88,7 @@ export function composeScheduler(
   const reporting = loop(context, 'unserved', unservedMs, () => unserved.runOnce())
   const resuming = loop(context, 'resume', resumeMs, () => resume.runOnce())
   const redriving = loop(context, 'redrive', redriveMs, () => redrive.runOnce())
+  const background = composeBackground(context, { lookNow: () => fire.lookNow(), runFired: hints.runFired })
   const watching = loop(context, 'dead-letters', letterWatchMs, () => letterWatch.runOnce())
   const remote = composeRemoteWatch(context, () => rescuing.wake())
   const settling = loop(context, 'events', eventsMs, () => events.runOnce())
@@ -93,12 +96,14 @@ export function composeScheduler(
   return {
     services: [
       ...[owning, ...fire.services, rescuing, keeping, reporting, resuming, settling, redriving, watching],
+      ...background.services,
       ...remote.services,
       composeBreakers(context, events),
     ],
     ownership,
     prepare: () => upkeep.makeDays(),
     jobChanged: () => fire.lookNow(),
+    operationStarted: () => background.operationStarted(),
     report: () => fire.report(),
     peerGone() {
       owning.wake()

@@ -35,6 +35,14 @@ const mayScan: Record<string, string[]> = {
   'pipeline/recover/rescued.sql': ['queue'],
   // When a person looks at the cluster.
   'pipeline/account/cluster-load.sql': ['queue'],
+  'pipeline/account/show-stats.sql': ['queue', 'jobs', 'dead_letters', 'replays'],
+  'pipeline/record/live-runs.sql': ['queue'],
+  // While somebody watches, a tenth of the time.
+  'pipeline/record/tail-running.sql': ['queue'],
+  // When a person changes many jobs at once.
+  'pipeline/register/bulk/match-jobs.sql': ['jobs'],
+  // One step of the index, from its end.
+  'pipeline/register/bulk/latest-job.sql': ['jobs'],
   // When a person looks at the hosts, or limits how many runs one may have at once.
   'pipeline/protect/list-targets.sql': ['queue', 'jobs'],
   'pipeline/protect/put-limits.sql': ['queue'],
@@ -70,6 +78,7 @@ const intended: Record<string, string[]> = {
   'pipeline/queue/revoked.sql': ['queue_cancel'],
   'pipeline/record/close.sql': ['queue_pkey'],
   'pipeline/record/note-stale.sql': ['ledger_history'],
+  'pipeline/record/ends-between.sql': ['queue_pkey', 'ledger_history'],
   'pipeline/remote/find-ended.sql': ['ledger_history'],
   'pipeline/remote/held-by-worker.sql': ['queue_remote'],
   'pipeline/remote/overdue.sql': ['queue_remote'],

@@ -56,11 +56,12 @@ describe.each(sqlFiles)('%s', (file) => {
     expect(words.replace(/[-\s]+/g, ' ').trim().length).toBeGreaterThan(40)
   })
 
-  test('is planned for each call if it touches the queue, whose size changes from nothing to a storm, if it must find timers past their dead versions, or if the index depends on which filters of dead letters are given', () => {
+  test('is planned for each call if it touches the queue, whose size changes from nothing to a storm, if it must find timers past their dead versions, or if the index depends on which filters are given', () => {
     const { text, plannedEachTime } = parseStatement(file, sqlOf(file))
     const filtersLetters = text.includes('carillon.dead_letters') && / IS NULL OR /.test(text)
     const findsTimers = /\(timers\.start_at, timers\.job\) >= /.test(text)
-    expect(plannedEachTime).toBe(text.includes('carillon.queue') || filtersLetters || findsTimers)
+    const isNarrowed = filtersLetters || narrowed.includes(file)
+    expect(plannedEachTime).toBe(text.includes('carillon.queue') || isNarrowed || findsTimers)
   })
 
   test('is one statement, without a semicolon that would end it', () => {
@@ -75,6 +76,12 @@ describe.each(sqlFiles)('%s', (file) => {
     )
   })
 })
+
+/** The index depends on which filters are given, or on how much time is asked for. */
+const narrowed = [
+  join('pipeline', 'record', 'tail-ledger.sql'),
+  join('pipeline', 'register', 'bulk', 'match-jobs.sql'),
+]
 
 /** The age of the server and its own clock are not ours to move. */
 const clockReaders = [join('cluster', 'postgres', 'peers.sql'), join('db', 'inspect-server.sql')]

@@ -6,6 +6,7 @@ import { KeyRing } from '../../src/pipeline/access/key-ring.js'
 import { composeApi } from '../../src/roles/api.js'
 import type { Context } from '../../src/roles/context.js'
 import { composeRemote } from '../../src/roles/remote.js'
+import { composeRunStreams } from '../../src/roles/run-streams.js'
 import { healthy, someMetrics } from './http-ports.js'
 import { silentLog } from './test-database.js'
 import type { TestNode } from './test-house.js'
@@ -45,7 +46,8 @@ export async function openApi(house: House, node: TestNode, required = true): Pr
     metrics,
   }
   const remote = composeRemote(context)
-  const api = composeApi(context, { jobChanged: () => undefined }, remote.leases)
+  const streams = composeRunStreams(context)
+  const api = composeApi(context, { jobChanged: () => undefined }, remote.leases, streams)
   const ring = new KeyRing({ database, clock })
   const { app } = buildApp({
     maxBodyBytes: 1 << 20,
@@ -58,6 +60,7 @@ export async function openApi(house: House, node: TestNode, required = true): Pr
     dashboardDir: null,
   })
   house.onEmpty(async () => {
+    streams.end()
     await app.close()
     remote.close()
     await api.close()

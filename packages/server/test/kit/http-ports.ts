@@ -1,4 +1,11 @@
-import { CarillonError, type Job, type JobInput, type Run, type RunDetail } from '@carillon/contract'
+import {
+  CarillonError,
+  type Job,
+  type JobInput,
+  type Run,
+  type RunDetail,
+  type Stats,
+} from '@carillon/contract'
 import { pino } from 'pino'
 import type {
   ApiPorts,
@@ -8,6 +15,7 @@ import type {
   MetricsPort,
   PageQuery,
   RunsPort,
+  StatsPort,
 } from '../../src/http/api.js'
 import type { HttpOptions } from '../../src/http/server.js'
 import { MemoryAudit, MemoryKeys, MemoryTenants, openAccess } from './access-port.js'
@@ -16,6 +24,8 @@ import { MemoryIdempotency } from './idempotency-port.js'
 import { MemoryLeases } from './leases-port.js'
 import { MemoryCalendars } from './calendars-port.js'
 import { MemoryDeadLetters, runDetailOf } from './dead-letters-port.js'
+import { MemoryOperations } from './operations-port.js'
+import { MemoryRunStreams } from './run-streams-port.js'
 import { MemorySigningSecrets } from './signing-secrets-port.js'
 import { MemoryTargets } from './targets-port.js'
 import { MemoryBackfills, MemoryLoad, MemoryTicks } from './ticks-ports.js'
@@ -39,6 +49,9 @@ export class MemoryPorts implements ApiPorts {
   readonly keys = new MemoryKeys()
   readonly tenants = new MemoryTenants()
   readonly audit = new MemoryAudit()
+  readonly runStreams = new MemoryRunStreams()
+  readonly operations = new MemoryOperations()
+  readonly stats: StatsPort = { get: () => Promise.resolve(noStats) }
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
 
@@ -93,6 +106,11 @@ export class MemoryPorts implements ApiPorts {
       const { slice, next } = pageOf(this.runsByJob.get(jobId) ?? [], query)
       return { runs: slice, next_cursor: next }
     },
+    list: (_tenant, query) => {
+      this.pages.push(query)
+      const { slice, next } = pageOf([...this.runsByJob.values()].flat(), query)
+      return Promise.resolve({ data: slice, next_cursor: next })
+    },
     get: (_tenant, runId) => this.findRun(runId),
     cancel: (_tenant, runId) => {
       this.changes.push({ runId, cancel: true })
@@ -120,6 +138,18 @@ export class MemoryPorts implements ApiPorts {
     const job = this.stored.get(jobId)
     return job === undefined ? Promise.reject(new CarillonError('job_not_found')) : Promise.resolve(job)
   }
+}
+
+const noCounts = { fired: 0, success: 0, failed: 0, dead: 0, skipped: 0, lag_ms: null }
+const noStats: Stats = {
+  now: '2026-11-01T09:00:00.000Z',
+  jobs: { active: 0, paused: 0, ended: 0, cancelled: 0 },
+  queue: { ready: 0, running: 0, waiting_retry: 0, parked: 0, oldest_ready_ms: null },
+  last_minute: noCounts,
+  last_hour: noCounts,
+  dead_letters: 0,
+  nodes: { alive: 1 },
+  catch_up: { replays: 0, ticks: 0 },
 }
 
 export const healthy: HealthPort = {

@@ -80,6 +80,8 @@ function one(name: string, type: string, million: Million, n: number, perPartiti
       return perPartition ? n * 3 : name.endsWith('partition') ? job % 256 : 1
     case 'uuid':
       return job.toString(16).padStart(32, '0')
+    case 'pg_snapshot':
+      return '5:5:'
     case 'bytea':
       return Buffer.alloc(32, n)
     case 'boolean':

@@ -11,6 +11,7 @@ const emptied = [
   ...['tenant_jobs', 'idempotency_keys'],
   'tick_changes',
   ...['api_keys', 'audit_log', 'calendars'],
+  ...['operations', 'run_counts'],
 ]
 
 /**

@@ -33,6 +33,20 @@ describe('GET /api/v1/jobs/{job_id}/runs', () => {
   })
 })
 
+describe('GET /api/v1/runs', () => {
+  it('is a page of runs of all jobs, or of one, narrowed', async () => {
+    const { ports, jobId, runId, send } = await setUp()
+    const answer = await send('GET', '/runs?limit=1&status=success')
+    expect(answer.json()).toMatchObject({ data: [{ run_id: runId }], next_cursor: '1' })
+    expect(ports.pages.at(-1)).toEqual({ status: 'success', limit: 1, cursor: null })
+    await send('GET', `/runs?job_id=${jobId}&cursor=1`)
+    expect(ports.pages.at(-1)).toEqual({ job_id: jobId, limit: 20, cursor: '1' })
+    expect((await send('GET', '/runs?status=done')).json()).toMatchObject({
+      errors: [{ pointer: 'query:status' }],
+    })
+  })
+})
+
 describe('/api/v1/runs/{run_id}', () => {
   it('is one run with its attempts', async () => {
     const { runId, send } = await setUp()

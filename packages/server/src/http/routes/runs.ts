@@ -1,4 +1,12 @@
-import { limits, RedriveInput, RunArray, RunDetail, runFilter } from '@carillon/contract'
+import {
+  acrossFilter,
+  limits,
+  RedriveInput,
+  RunArray,
+  RunDetail,
+  RunList,
+  runFilter,
+} from '@carillon/contract'
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import type { RunFilter, RunsPort } from '../api.js'
@@ -27,6 +35,21 @@ const listOperation = operation({
       headers: { Link: { type: 'string', description: '<…>; rel="next", where there is another page' } },
     },
   },
+  errors: ['job_not_found', 'validation_failed', 'unknown_field', 'invalid_cursor', ...commonErrors],
+})
+
+const acrossOperation = operation({
+  operationId: 'listRuns',
+  summary: 'List runs of all jobs: those in flight, then those that ended, the latest first',
+  description:
+    'A page looks for a fifth of a second at most. Where few runs match it may come back short, or empty, and yet have a ' +
+    'next_cursor: the next page goes on from there.',
+  tag: 'runs',
+  querystring: Type.Object(
+    { ...pageSchema(limits.runsPage).properties, ...acrossFilter },
+    { additionalProperties: false },
+  ),
+  answers: { 200: { description: 'A page of runs', schema: refTo(RunList) } },
   errors: ['job_not_found', 'validation_failed', 'unknown_field', 'invalid_cursor', ...commonErrors],
 })
 
@@ -79,6 +102,16 @@ export function addRunRoutes(app: FastifyInstance, runs: RunsPort): void {
         void reply.header('Link', nextLink(jobId, page, found.next_cursor))
       }
       return found.runs
+    },
+  })
+
+  app.get<{ Querystring: PageParameters & RunFilter & { job_id?: string } }>('/runs', {
+    schema: acrossOperation,
+    preValidation: readIntegers,
+    handler: async (request) => {
+      const { job_id: jobId } = request.query
+      const page = { ...filterOf(request.query), ...pageOf(request.query) }
+      return runs.list(await resolveTenant(request), jobId === undefined ? page : { ...page, job_id: jobId })
     },
   })
 

@@ -90,7 +90,7 @@ function positionOf({ cursor, before }: HistoryQuery): [number, number, number] 
 
 const latest = Date.UTC(9999, 11, 31)
 
-function momentOf(text: string, pointer: string): number {
+export function momentOf(text: string, pointer: string): number {
   const ms = /(?:Z|[+-]\d{2}:\d{2})$/i.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isInteger(ms) && ms >= 0 && ms <= latest) return ms
   throw new CarillonError('validation_failed', {
@@ -100,7 +100,7 @@ function momentOf(text: string, pointer: string): number {
 }
 
 /** The largest int of the database: a cursor that names more was not given by this server. */
-const mostSeq = 2 ** 31 - 1
+export const mostSeq = 2 ** 31 - 1
 
 const afterEverything: [number, number, number] = [Number.MAX_SAFE_INTEGER, 0, 0]
 

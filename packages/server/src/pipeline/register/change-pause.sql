@@ -1,9 +1,10 @@
--- Gives a job that is paused another reason and end of its pause. Runs under the lock of its timer. Primary key.
--- @param job bigint
+-- Gives jobs that are paused another reason and end of their pause. Runs under the locks of their timers. Primary key.
+-- @param jobs bigint[]
 -- @param now bigint
 -- @param reason text
--- @param until bigint
-UPDATE carillon.jobs
-SET pause_reason = :reason, paused_until = :until, changed_at = :now
-WHERE job = :job AND state = 'paused'
-RETURNING job
+-- @param untils bigint[]
+UPDATE carillon.jobs j
+SET pause_reason = :reason, paused_until = paused.until, changed_at = :now
+FROM unnest(:jobs, :untils) AS paused (job, until)
+WHERE j.job = paused.job AND j.state = 'paused'
+RETURNING j.job

@@ -78,13 +78,16 @@ export function subjectOf({ tenant, uuid }: JobName): { tenant: number; subject:
   return { tenant, subject: jobIdOf(uuid) }
 }
 
+/** Who gives a change its transaction: the database, or one that is under way. */
+export type Transactional = Pick<Database, 'transaction'>
+
 /**
  * One change of one job in one transaction. The calendars are locked against change, then the timer is locked, then the
  * runs are looked at and locked, and then the job is read: what a fire, a lease or another change did before is seen, and
  * nothing comes in between.
  */
 export async function changing<Result>(
-  database: Pick<Database, 'transaction'>,
+  database: Transactional,
   job: JobName,
   work: (situation: Situation, calendars: CalendarSet, runner: Runner) => Promise<Result>,
 ): Promise<Result> {

@@ -1,9 +1,9 @@
-import type { Database, Runner } from '../../db/pool.js'
+import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { JobDefinition } from '@carillon/contract'
 import type { CalendarSet, Schedule } from '../../time/schedule.js'
 import { audit } from '../audit.js'
-import { changing, type JobName, type Situation, subjectOf } from './change.js'
+import { changing, type JobName, type Situation, subjectOf, type Transactional } from './change.js'
 import { moveCursors, nothingOwed } from './move.js'
 import { readable } from './reading.js'
 import { noneOf, type Settlement, settle, settledThrough, settleUnreadable } from './settle.js'
@@ -19,7 +19,7 @@ const deleteStatement = statement<
 >(new URL('./delete-job.sql', import.meta.url))
 
 /** Nothing of the job starts any more. What it owed has a record, and its history stays. */
-export async function deleteJob(database: Database, name: JobName): Promise<void> {
+export async function deleteJob(database: Transactional, name: JobName): Promise<void> {
   await changing(database, name, async (situation, calendars, runner) => {
     const { job, now, definition } = situation
     const schedule = readable({ definition, calendars })

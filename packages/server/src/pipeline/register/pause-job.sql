@@ -1,4 +1,4 @@
--- Pauses a job, after move-cursors.sql took its staged runs back and stopped its timer:
+-- Pauses jobs, one or many, after move-cursors.sql took their staged runs back and stopped their timers:
 --   - a run that a worker holds and that has not begun is asked to cancel; the worker alone writes the outcome;
 --   - a staged run that lies before such a one cannot be taken back, for the cursor never steps back over a run that is
 --     held: it ends here as cancelled;
@@ -8,22 +8,22 @@
 -- Runs in the transaction of lock-timer.sql and look-at-runs.sql. Lock order: timers, queue, replays, jobs.
 -- Index: queue's primary key (job), replays_of_job, jobs' primary key.
 -- @plan each-time
--- @param job bigint
+-- @param jobs bigint[]
 -- @param now bigint
 -- @param parked_until bigint
 -- @param reason text
--- @param until bigint
+-- @param untils bigint[]
 WITH run AS MATERIALIZED (
   SELECT *,
          holder IS NULL AND origin = 0 AND attempt = 1 AND round = 0 AND NOT catch_up AND available_at > :now
            AND available_at < :parked_until AS staged
   FROM carillon.queue
-  WHERE job = :job
+  WHERE job = ANY (:jobs)
 ),
 asked AS (
   UPDATE carillon.queue
   SET cancel_requested = true
-  WHERE job = :job AND holder IS NOT NULL AND available_at > :now
+  WHERE job = ANY (:jobs) AND holder IS NOT NULL AND available_at > :now
 ),
 ended AS (
   DELETE FROM carillon.queue q
@@ -48,10 +48,11 @@ parked AS (
     AND q.seq = run.seq AND q.partition = run.partition
 ),
 stopped AS (
-  UPDATE carillon.replays SET state = 'paused' WHERE job = :job AND state = 'running'
+  UPDATE carillon.replays SET state = 'paused' WHERE job = ANY (:jobs) AND state = 'running'
 )
-UPDATE carillon.jobs
-SET state = 'paused', paused_at = :now, pause_reason = :reason, paused_until = :until, ended_at = NULL,
+UPDATE carillon.jobs j
+SET state = 'paused', paused_at = :now, pause_reason = :reason, paused_until = paused.until, ended_at = NULL,
     changed_at = :now
-WHERE job = :job
-RETURNING job
+FROM unnest(:jobs, :untils) AS paused (job, until)
+WHERE j.job = paused.job
+RETURNING j.job

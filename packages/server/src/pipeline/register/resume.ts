@@ -1,16 +1,16 @@
-import type { Database } from '../../db/pool.js'
+import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type CalendarSet, parseSchedule } from '../../time/schedule.js'
 import { parkedUntil } from '../parked.js'
 import { audit } from '../audit.js'
-import { changing, type JobName, type Situation, subjectOf } from './change.js'
+import { changing, type JobName, type Situation, subjectOf, type Transactional } from './change.js'
 import { hasEnded } from './ended.js'
 import { type Move, moveCursors } from './move.js'
 import { policyOf, runsLeft, settle, settledThrough } from './settle.js'
 import { changedStartOf, spreadOf } from './starting.js'
 
 const resumeStatement = statement<
-  { job: number; now: number; parked_until: number; ends: boolean },
+  { jobs: number[]; now: number; parked_until: number; ends: boolean[] },
   { job: number }
 >(new URL('./resume-job.sql', import.meta.url))
 
@@ -18,16 +18,44 @@ const resumeStatement = statement<
  * Lets a paused job go on. Its missed-run policy decides, once, about every tick of the pause. `onlyIfOver`: not if the
  * pause was given a later end meanwhile. Answers whether it was resumed; a job that is not paused stays as it is.
  */
-export function resumeJob(database: Database, name: JobName, { onlyIfOver = false } = {}): Promise<boolean> {
+export function resumeJob(
+  database: Transactional,
+  name: JobName,
+  { onlyIfOver = false } = {},
+): Promise<boolean> {
   return changing(database, name, async (situation, calendars, runner) => {
-    const { job, now, state, paused_until: until } = situation
-    if (state === 'ended') throw hasEnded(situation)
-    if (state === 'active' || (onlyIfOver && (until === null || until > now))) return false
-    const move = afterPause(situation, calendars)
-    await moveCursors(runner, now, [{ situation, move }])
+    const { now, state, paused_until: until } = situation
+    if (state === 'paused' && onlyIfOver && (until === null || until > now)) return false
+    const planned = planResume(situation, calendars)
+    if (planned === null) return false
+    await resumeJobs(runner, [planned])
     await audit(runner, subjectOf(name))
-    await runner.run(resumeStatement, { job, now, parked_until: parkedUntil, ends: move.due === null })
     return true
+  })
+}
+
+/** Null for a job that is not paused. */
+export function planResume(
+  situation: Situation,
+  calendars: CalendarSet,
+): { situation: Situation; move: Move } | null {
+  if (situation.state === 'ended') throw hasEnded(situation)
+  return situation.state === 'active' ? null : { situation, move: afterPause(situation, calendars) }
+}
+
+/** Jobs whose timers are locked, all at once. */
+export async function resumeJobs(
+  runner: Runner,
+  planned: readonly { situation: Situation; move: Move }[],
+): Promise<void> {
+  const now = planned[0]?.situation.now
+  if (now === undefined) return
+  await moveCursors(runner, now, planned)
+  await runner.run(resumeStatement, {
+    jobs: planned.map(({ situation }) => situation.job),
+    now,
+    parked_until: parkedUntil,
+    ends: planned.map(({ move }) => move.due === null),
   })
 }
 

@@ -1,10 +1,17 @@
 import type { Run } from '@carillon/contract'
-import type { Database, Runner } from '../../db/pool.js'
+import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { CalendarSet } from '../../time/schedule.js'
 import { jobIdOf, runIdOf } from '../../platform/ids.js'
 import { audit } from '../audit.js'
-import { changing, type JobName, type QueuedRun, type Situation, subjectOf } from './change.js'
+import {
+  changing,
+  type JobName,
+  type QueuedRun,
+  type Situation,
+  subjectOf,
+  type Transactional,
+} from './change.js'
 import { moveCursors, nothingOwed } from './move.js'
 import { readable } from './reading.js'
 import { isStaged, tickBefore } from './taking-back.js'
@@ -37,7 +44,7 @@ const triggerStatement = statement<
 const triggerOrigin = 1
 
 /** A run now, beside the schedule: it takes no tick's place in the account, and the next tick comes all the same. */
-export function triggerJob(database: Pick<Database, 'transaction'>, name: JobName): Promise<Run> {
+export function triggerJob(database: Transactional, name: JobName): Promise<Run> {
   return changing(database, name, async (situation, calendars, runner) => {
     const { job, now, definition } = situation
     const queued = await clearStaged(runner, situation, calendars)

@@ -1,0 +1,123 @@
+import type { RunCounts, Stats as StatsView } from '@carillon/contract'
+import type { Database } from '../../db/pool.js'
+import { statement } from '../../db/statement.js'
+import type { Clock } from '../../platform/clock.js'
+import { parkedUntil } from '../parked.js'
+import { lagClasses } from './run-counting.js'
+
+interface StatsRow {
+  now: number
+  ready: number
+  running: number
+  waiting_retry: number
+  parked: number
+  oldest_ready: number | null
+  jobs: Partial<Record<keyof StatsView['jobs'], number>>
+  dead_letters: number
+  nodes: number
+  replays: number
+  ticks: number
+}
+
+interface CountRow {
+  outcome: string
+  lag: number
+  minute: boolean
+  runs: number
+  first: number
+  max_lag: number
+}
+
+const showStatement = statement<{ tenant: number; parked_until: number }, StatsRow>(
+  new URL('./show-stats.sql', import.meta.url),
+)
+const countsStatement = statement<{ tenant: number; minute_ms: number; hour_ms: number }, CountRow>(
+  new URL('./read-counts.sql', import.meta.url),
+)
+
+/** Counting a million jobs takes a while: then the answer is kept for longer. */
+const keptMs = 1_000
+const keptFactor = 20
+const mostTenants = 1_000
+
+/** How things go, in numbers. What many ask for within a moment is counted once. */
+export class Stats {
+  private readonly known = new Map<number, { until: number; answer: Promise<StatsView> }>()
+
+  constructor(private readonly options: { database: Database; clock: Clock }) {}
+
+  get(tenant: number): Promise<StatsView> {
+    const { clock } = this.options
+    const begun = clock.monotonic()
+    const known = this.known.get(tenant)
+    if (known !== undefined && begun < known.until) return known.answer
+    const entry = { until: Number.POSITIVE_INFINITY, answer: this.count(tenant) }
+    this.known.delete(tenant)
+    this.known.set(tenant, entry)
+    for (const oldest of this.known.keys()) if (this.known.size > mostTenants) this.known.delete(oldest)
+    const keep = () => {
+      const took = clock.monotonic() - begun
+      entry.until = begun + Math.max(keptMs, took * keptFactor)
+    }
+    entry.answer.then(keep, () => this.known.delete(tenant))
+    return entry.answer
+  }
+
+  private async count(tenant: number): Promise<StatsView> {
+    const { database } = this.options
+    const [row] = await database.run(showStatement, { tenant, parked_until: parkedUntil })
+    if (row === undefined) throw new Error('Counting gave no answer.')
+    const counts = await database.run(countsStatement, { tenant, minute_ms: 60_000, hour_ms: 3_600_000 })
+    return {
+      now: new Date(row.now).toISOString(),
+      jobs: { active: 0, paused: 0, ended: 0, cancelled: 0, ...row.jobs },
+      queue: {
+        ready: row.ready,
+        running: row.running,
+        waiting_retry: row.waiting_retry,
+        parked: row.parked,
+        oldest_ready_ms: row.oldest_ready === null ? null : row.now - row.oldest_ready,
+      },
+      last_minute: summed(counts.filter(({ minute }) => minute)),
+      last_hour: summed(counts),
+      dead_letters: row.dead_letters,
+      nodes: { alive: row.nodes },
+      catch_up: { replays: row.replays, ticks: row.ticks },
+    }
+  }
+}
+
+function summed(rows: readonly CountRow[]): RunCounts {
+  const of = (outcome: string) => sum(rows.filter((row) => row.outcome === outcome).map(({ runs }) => runs))
+  const late = rows.filter(({ lag }) => lag >= 0)
+  return {
+    fired: sum(rows.map(({ first }) => first)),
+    success: of('success'),
+    failed: of('failed') + of('retried'),
+    dead: of('dead'),
+    skipped: of('skipped'),
+    lag_ms:
+      late.length === 0
+        ? null
+        : { p50: share(late, 0.5), p95: share(late, 0.95), p99: share(late, 0.99), max: most(late) },
+  }
+}
+
+/** The upper end of the class in which this share of the runs is reached; never more than the latest of all. */
+function share(rows: readonly CountRow[], part: number): number {
+  const wanted = part * sum(rows.map(({ first }) => first))
+  let counted = 0
+  for (const row of rows.toSorted((a, b) => a.lag - b.lag)) {
+    counted += row.first
+    if (counted >= wanted) return Math.min(lagClasses[row.lag] ?? most(rows), most(rows))
+  }
+  return most(rows)
+}
+
+function most(rows: readonly CountRow[]): number {
+  return Math.max(...rows.map(({ max_lag: lag }) => lag))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

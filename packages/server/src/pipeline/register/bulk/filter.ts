@@ -1,0 +1,70 @@
+import type { JobFilter } from '@carillon/contract'
+import type { Runner } from '../../../db/pool.js'
+import { statement } from '../../../db/statement.js'
+import { uuidOf } from '../../../platform/ids.js'
+
+export interface Matched {
+  job: number
+  uuid: string
+  name: string
+}
+
+const matchStatement = statement<
+  {
+    tenant: number
+    after_job: number
+    through_job: number
+    states: string[]
+    pattern: string | null
+    kind: string | null
+    target_name: string | null
+    uuids: string[] | null
+    counted: boolean
+    most: number
+  },
+  Matched & { matched: number | null }
+>(new URL('./match-jobs.sql', import.meta.url))
+
+const allStates = ['active', 'paused', 'ended']
+
+export interface Stretch {
+  after: number
+  through: number
+  most: number
+}
+
+/** The next jobs that the filter takes, by key. */
+export function matching(
+  runner: Runner,
+  tenant: number,
+  filter: JobFilter,
+  { after, through, most }: Stretch,
+): Promise<Matched[]> {
+  const range = { after_job: after, through_job: through, most }
+  return runner.run(matchStatement, { tenant, ...range, ...paramsOf(filter), counted: false })
+}
+
+/** How many there are, and the first of them. */
+export async function countMatching(
+  runner: Runner,
+  tenant: number,
+  filter: JobFilter,
+  { through, most }: Omit<Stretch, 'after'>,
+): Promise<{ matched: number; sample: Matched[] }> {
+  const range = { after_job: 0, through_job: through, most }
+  const sample = await runner.run(matchStatement, { tenant, ...range, ...paramsOf(filter), counted: true })
+  return { matched: sample[0]?.matched ?? 0, sample }
+}
+
+function paramsOf({ search, state, target, job_ids: jobIds }: JobFilter) {
+  const colon = target?.indexOf(':') ?? -1
+  const named = target !== undefined && colon >= 0
+  return {
+    states: state === undefined ? allStates : [state],
+    pattern: search === undefined ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`,
+    kind: named ? target.slice(0, colon) : (target ?? null),
+    target_name: named ? target.slice(colon + 1) : null,
+    // An id that is none matches no job.
+    uuids: jobIds === undefined ? null : jobIds.flatMap((jobId) => uuidOf(jobId) ?? []),
+  }
+}

@@ -1,0 +1,147 @@
+import {
+  CarillonError,
+  type JobFilter,
+  type Operation,
+  type OperationInput,
+  type OperationList,
+  type OperationPreview,
+} from '@carillon/contract'
+import type { Database } from '../../../db/pool.js'
+import { statement } from '../../../db/statement.js'
+import { decodeCursor, encodeCursor } from '../../../platform/cursor.js'
+import { jobIdOf, newUuid, operationIdOf, uuidOfOperation } from '../../../platform/ids.js'
+import { countMatching } from './filter.js'
+
+interface OperationRow {
+  operation: number
+  uuid: string
+  action: Operation['action']
+  filter: JobFilter
+  state: Operation['state']
+  total: number
+  done: number
+  failed: number
+  errors: Operation['errors']
+  created_at: number
+  finished_at: number | null
+}
+
+const startStatement = statement<
+  {
+    uuid: string
+    tenant: number
+    action: string
+    filter: string
+    arguments: string
+    total: number
+    through_job: number
+  },
+  { operation: number }
+>(new URL('./start-operation.sql', import.meta.url))
+const latestStatement = statement<Record<string, never>, { job: number }>(
+  new URL('./latest-job.sql', import.meta.url),
+)
+const showStatement = statement<
+  { tenant: number; uuid: string | null; before: number; most: number },
+  OperationRow
+>(new URL('./show-operations.sql', import.meta.url))
+const cancelStatement = statement<{ tenant: number; uuid: string }, { operation: number }>(
+  new URL('./cancel-operation.sql', import.meta.url),
+)
+
+const sampled = 20
+
+/** One action on many jobs: asked for here, carried out by the schedulers' loop. */
+export class Operations {
+  constructor(
+    private readonly database: Database,
+    private readonly onStarted: () => void = () => undefined,
+  ) {}
+
+  async preview(tenant: number, input: OperationInput): Promise<OperationPreview> {
+    check(input)
+    const range = { through: Number.MAX_SAFE_INTEGER, most: sampled }
+    const { matched, sample } = await countMatching(this.database, tenant, input.filter ?? {}, range)
+    return { matched, sample: sample.map(({ uuid, name }) => ({ job_id: jobIdOf(uuid), name })) }
+  }
+
+  async start(tenant: number, input: OperationInput): Promise<Operation> {
+    check(input)
+    const { action, filter = {}, reason, until } = input
+    const uuid = newUuid()
+    const [latest] = await this.database.run(latestStatement, {})
+    const through = latest?.job ?? 0
+    const { matched } = await countMatching(this.database, tenant, filter, { through, most: 1 })
+    await this.database.run(startStatement, {
+      uuid,
+      tenant,
+      action,
+      filter: JSON.stringify(filter),
+      arguments: JSON.stringify({ reason, until }),
+      total: matched,
+      through_job: through,
+    })
+    this.onStarted()
+    return this.get(tenant, operationIdOf(uuid))
+  }
+
+  async list(tenant: number, query: { limit: number; cursor: string | null }): Promise<OperationList> {
+    const [before] = query.cursor === null ? [Number.MAX_SAFE_INTEGER] : decodeCursor(query.cursor)
+    if (before === undefined) throw new CarillonError('invalid_cursor')
+    const rows = await this.database.run(showStatement, { tenant, uuid: null, before, most: query.limit + 1 })
+    const page = rows.slice(0, query.limit)
+    const last = page.at(-1)
+    const more = rows.length > query.limit && last !== undefined
+    return { data: page.map(view), next_cursor: more ? encodeCursor([last.operation]) : null }
+  }
+
+  async get(tenant: number, operationId: string): Promise<Operation> {
+    const uuid = uuidOfOperation(operationId)
+    const before = Number.MAX_SAFE_INTEGER
+    const [row] =
+      uuid === null ? [] : await this.database.run(showStatement, { tenant, uuid, before, most: 1 })
+    if (row === undefined) throw notFound(operationId)
+    return view(row)
+  }
+
+  /** What it has done stays done. */
+  async cancel(tenant: number, operationId: string): Promise<Operation> {
+    const uuid = uuidOfOperation(operationId)
+    const [cancelled] = uuid === null ? [] : await this.database.run(cancelStatement, { tenant, uuid })
+    const now = await this.get(tenant, operationId)
+    if (cancelled !== undefined) return now
+    throw new CarillonError('operation_ended', {
+      detail: `The operation ${operationId} has ended already: it is ${now.state}.`,
+    })
+  }
+}
+
+/** What the schema cannot say. */
+function check({ action, filter = {}, all = false, reason, until }: OperationInput): void {
+  const refused = (pointer: string, message: string) =>
+    new CarillonError('validation_failed', {
+      detail: `${pointer} ${message}.`,
+      errors: [{ pointer, message }],
+    })
+  if (Object.keys(filter).length === 0 && !all)
+    throw refused('/filter', 'says nothing: name the jobs, or send "all": true to mean every one')
+  if (action === 'pause') return
+  if (reason !== undefined) throw refused('/reason', `is for a pause, not for ${action}`)
+  if (until !== undefined) throw refused('/until', `is for a pause, not for ${action}`)
+}
+
+function view(row: OperationRow): Operation {
+  const { action, filter, state, total, done, failed, errors } = row
+  return {
+    operation_id: operationIdOf(row.uuid),
+    ...{ action, filter, state, total, done, failed, errors },
+    created_at: new Date(row.created_at).toISOString(),
+    finished_at: row.finished_at === null ? null : new Date(row.finished_at).toISOString(),
+  }
+}
+
+function notFound(operationId: string): CarillonError {
+  return new CarillonError('operation_not_found', {
+    detail: `There is no operation ${JSON.stringify(operationId.slice(0, 64))}.`,
+  })
+}

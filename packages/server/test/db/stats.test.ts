@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { RunCounting } from '../../src/pipeline/account/run-counting.js'
+import { Stats } from '../../src/pipeline/account/stats.js'
+import { leaseOne } from '../kit/attempts.js'
+import { die } from '../kit/letters.js'
+import { putRuns } from '../kit/rows.js'
+import { Tenant } from '../kit/tenants.js'
+import type { TestNode } from '../kit/test-house.js'
+import { useHouse } from '../kit/use-house.js'
+
+const house = useHouse()
+
+function statsOf(node: TestNode): Stats {
+  return new Stats({ database: node.database, clock: house().clock })
+}
+
+async function counted(node: TestNode): Promise<void> {
+  const counting = new RunCounting(node.database)
+  for (let pass = 0; pass < 1_000; pass++) if (!(await counting.runOnce())) return
+  throw new Error('Counting never ended.')
+}
+
+/** Rows of the ledger, as if runs had ended then, so late. */
+async function ended(
+  job: { key: number },
+  at: number,
+  given: { outcome?: string; lag?: number; final?: boolean; count?: number } = {},
+) {
+  const { outcome = 'success', lag = 0, final = true, count = 1 } = given
+  await house().query(
+    `INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
+                                  epoch, available_at, started_at, partition)
+     SELECT $1::bigint, tenant, job, $1::bigint - n, 0, 0, $2::carillon.outcome, $3, 0, 1, 1, 0, $1::bigint, $1::bigint + $4::bigint, partition
+     FROM carillon.jobs, generate_series(1, $5) n WHERE job = $6`,
+    [at, outcome, final, lag, count, job.key],
+  )
+}
+
+describe('the numbers', () => {
+  test('count jobs, runs in flight, dead letters and nodes of one tenant', async () => {
+    const node = await house().node()
+    const other = await Tenant.make(house())
+    const foreign = await other.register(node)
+    await putRuns(house(), foreign, { count: 5 })
+    const [ready, paused, dying] = [
+      await node.register(),
+      await node.register(),
+      await node.register({ max_retries: 0 }),
+    ]
+    await die(house(), node, dying)
+    const now = await house().now()
+    await leaseOne(house(), node, dying)
+    await node.registry.pause(1, paused.job_id, {})
+    await putRuns(house(), ready, { availableAt: now - 700 })
+    await house().clock.advance(10)
+    await putRuns(house(), ready, { attempt: 2, availableAt: now + 60_000 })
+    expect(await statsOf(node).get(1)).toMatchObject({
+      jobs: { active: 2, paused: 1, ended: 0, cancelled: 0 },
+      queue: { ready: 1, waiting_retry: 1, parked: 0, oldest_ready_ms: 710 },
+      dead_letters: 1,
+      nodes: { alive: 1 },
+      catch_up: { replays: 0, ticks: 0 },
+    })
+    expect((await statsOf(node).get(other.key)).jobs.active).toBe(1)
+  })
+
+  test('count what became of the runs of the last minute and hour, each once, and how late they began', async () => {
+    const node = await house().node()
+    const job = await node.register()
+    await counted(node)
+    await house().clock.advance(3_600_000)
+    const now = await house().now()
+    await ended(job, now - 3_700_000, { count: 7 })
+    await ended(job, now - 600_000, { count: 5 })
+    await ended(job, now - 20_000, { count: 94, lag: 4 })
+    await ended(job, now - 20_001, { count: 5, lag: 600 })
+    await ended(job, now - 20_002, { lag: 2_345 })
+    await ended(job, now - 20_003, { outcome: 'failed', final: false })
+    await ended(job, now - 20_004, { outcome: 'dead' })
+    await counted(node)
+    await counted(node)
+    const { last_minute: minute, last_hour: hour } = await statsOf(node).get(1)
+    expect(minute).toEqual({
+      fired: 102,
+      success: 100,
+      failed: 1,
+      dead: 1,
+      skipped: 0,
+      lag_ms: { p50: 5, p95: 700, p99: 700, max: 2_345 },
+    })
+    expect(hour).toMatchObject({ success: 105, fired: 107 })
+  })
+
+  test('leave out what may still be committed, and count it later', async () => {
+    const node = await house().node()
+    const job = await node.register()
+    await counted(node)
+    await house().clock.advance(10_000)
+    await ended(job, await house().now())
+    await counted(node)
+    expect((await statsOf(node).get(1)).last_minute.success).toBe(0)
+    await house().clock.advance(4_000)
+    await counted(node)
+    expect((await statsOf(node).get(1)).last_minute.success).toBe(1)
+  })
+
+  test('are counted by one of two at once', async () => {
+    const node = await house().node()
+    const job = await node.register()
+    await counted(node)
+    await house().clock.advance(20_000)
+    await ended(job, (await house().now()) - 10_000, { count: 10 })
+    await Promise.all([counted(node), counted(node), counted(node)])
+    expect((await statsOf(node).get(1)).last_minute.success).toBe(10)
+  })
+
+  test('are asked for once by many, and anew after a moment', async () => {
+    const node = await house().node()
+    const stats = statsOf(node)
+    const [one, two] = await Promise.all([stats.get(1), stats.get(1)])
+    expect(two).toBe(one)
+    expect(await stats.get(1)).toBe(one)
+    await house().clock.advance(1_100)
+    expect(await stats.get(1)).not.toBe(one)
+  })
+})
