@@ -3,6 +3,7 @@ import type {
   BrakeInput,
   Calendar,
   CalendarInput,
+  CancelJobInput,
   CloseAnswer,
   CloseInput,
   ClusterView,
@@ -11,23 +12,31 @@ import type {
   DeadLetterGroupList,
   DeadLetterList,
   Event,
+  ExplainInput,
   HeartbeatAnswer,
   HeartbeatInput,
   Job,
+  JobFilter,
   JobInput,
   JobPatch,
+  JobVersion,
+  JobVersionList,
   LeaseAnswer,
   LeaseInput,
   PauseInput,
+  PreviewInput,
   Redrive,
   RedriveFilter,
   RedriveInput,
   RedriveList,
+  RollbackInput,
   Run,
   RunDetail,
   RunStatus,
   RevealedSigningSecret,
   RotateInput,
+  ScheduleExplanation,
+  SchedulePreview,
   SigningSecret,
   TargetHost,
   TargetLimitsInput,
@@ -38,13 +47,29 @@ import type {
 /** What main.ts hands to the HTTP room. Rules and SQL live behind these; errors come out as CarillonError. */
 export interface JobsPort {
   create(tenant: number, input: JobInput): Promise<Job>
-  list(tenant: number, query: PageQuery): Promise<{ data: Job[]; next_cursor: string | null }>
+  list(tenant: number, query: PageQuery & JobFilter): Promise<{ data: Job[]; next_cursor: string | null }>
   get(tenant: number, jobId: string): Promise<Job>
+  getByName(tenant: number, name: string): Promise<Job>
+  upsert(
+    tenant: number,
+    input: JobInput,
+    expected: number | 'any' | undefined,
+  ): Promise<{ job: Job; created: boolean }>
+  versions(tenant: number, jobId: string, query: PageQuery): Promise<JobVersionList>
+  version(tenant: number, jobId: string, version: number): Promise<JobVersion>
+  rollback(tenant: number, jobId: string, input: RollbackInput): Promise<Job>
+  cancel(tenant: number, jobId: string, input: CancelJobInput): Promise<Job>
   delete(tenant: number, jobId: string): Promise<void>
   pause(tenant: number, jobId: string, input: PauseInput): Promise<Job>
   resume(tenant: number, jobId: string): Promise<Job>
   edit(tenant: number, jobId: string, patch: JobPatch): Promise<Job>
   trigger(tenant: number, jobId: string): Promise<Run>
+}
+
+/** What a schedule means, before a job has it. */
+export interface SchedulesPort {
+  preview(tenant: number, input: PreviewInput): Promise<SchedulePreview>
+  explain(tenant: number, input: ExplainInput): Promise<ScheduleExplanation>
 }
 
 export interface CalendarsPort {
@@ -150,6 +175,7 @@ export interface MetricsPort {
 
 export interface ApiPorts {
   jobs: JobsPort
+  schedules: SchedulesPort
   calendars: CalendarsPort
   targets: TargetsPort
   runs: RunsPort

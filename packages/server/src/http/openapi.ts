@@ -49,6 +49,7 @@ export interface Operation {
   body?: object
   querystring?: object
   params?: object
+  headers?: object
   answers: Record<number, Answer>
   errors: readonly ErrorCode[]
 }

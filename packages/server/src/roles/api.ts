@@ -4,6 +4,7 @@ import { Targets } from '../pipeline/protect/targets.js'
 import { History } from '../pipeline/record/history.js'
 import { Calendars } from '../pipeline/register/calendars.js'
 import { Registry } from '../pipeline/register/registry.js'
+import { Schedules } from '../pipeline/register/schedules.js'
 import { Secrets } from '../pipeline/sign/secrets.js'
 import { checkTarget } from '../targets/check.js'
 import type { Context, Hints } from './context.js'
@@ -45,6 +46,7 @@ export function composeApi(
   })
   return {
     jobs: registry,
+    schedules: new Schedules({ database, databaseClock }),
     leases,
     calendars,
     signingSecrets: new Secrets(database),

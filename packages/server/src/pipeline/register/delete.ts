@@ -1,17 +1,11 @@
-import type { Database, Runner } from '../../db/pool.js'
+import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
-import type { JobDefinition } from '@carillon/contract'
-import type { CalendarSet, Schedule } from '../../time/schedule.js'
-import { changing, type JobName, type Situation } from './change.js'
-import { moveCursors, nothingOwed } from './move.js'
+import { changing, type JobName } from './change.js'
+import { moveCursors } from './move.js'
+import { owedAtTheEnd, replaysOf } from './putting-an-end.js'
 import { readable } from './reading.js'
-import { noneOf, type Settlement, settle, settleUnreadable } from './settle.js'
-import { isStagedAndNotDue, type TakenBack, takeBack } from './taking-back.js'
+import { isStagedAndNotDue, takeBack } from './taking-back.js'
 
-const replaysStatement = statement<
-  { job: number },
-  { replay: number; to_ms: number; definition: JobDefinition }
->(new URL('./look-at-replays.sql', import.meta.url))
 const deleteStatement = statement<
   { job: number; now: number; replays: number[]; replay_nexts: (number | null)[] },
   { job: number }
@@ -19,50 +13,34 @@ const deleteStatement = statement<
 
 /** Nothing of the job starts any more. What it owed has a record, and its history stays. */
 export async function deleteJob(database: Database, name: JobName): Promise<void> {
-  await changing(database, name, async (situation, calendars, runner) => {
-    const { job, now, definition } = situation
-    const schedule = readable({ definition, calendars })
-    const taken = takeBack(situation, schedule, isStagedAndNotDue)
-    const owed = owedAtTheEnd(situation, taken, schedule)
-    const move = {
-      taken,
-      skip: owed.skip,
-      skipNext: owed.skipNext,
-      replay: null,
-      accounted: Math.max(taken.accounted, owed.skip?.to ?? taken.accounted),
-      due: null,
-      startAt: null,
-      reason: 'deleted',
-      replayState: 'running',
-    } as const
-    const replays = await replaysOf(runner, job, calendars)
-    await moveCursors(runner, now, [{ situation, move }])
-    await runner.run(deleteStatement, {
-      job,
-      now,
-      replays: replays.map(({ replay }) => replay),
-      replay_nexts: replays.map(({ next }) => next),
-    })
-  })
-}
-
-/** Every tick from the cursor up to and including now. */
-function owedAtTheEnd(situation: Situation, taken: TakenBack, schedule: Schedule | null): Settlement {
-  const { state, now } = situation
-  if (state === 'ended' && taken.count === 0) return { ...nothingOwed, next: null }
-  if (schedule === null) return settleUnreadable(taken.due, now)
-  const first = state === 'paused' ? schedule.next(taken.accounted) : taken.due
-  return settle({ schedule, first, through: now, policy: noneOf })
-}
-
-async function replaysOf(
-  runner: Runner,
-  job: number,
-  calendars: CalendarSet,
-): Promise<{ replay: number; next: number | null }[]> {
-  const replays = await runner.run(replaysStatement, { job })
-  return replays.map(({ replay, to_ms: last, definition }) => ({
-    replay,
-    next: readable({ definition, calendars })?.next(last) ?? null,
-  }))
+  await changing(
+    database,
+    name,
+    async (situation, calendars, runner) => {
+      const { job, now, definition } = situation
+      const schedule = readable({ definition, calendars })
+      const taken = takeBack(situation, schedule, isStagedAndNotDue)
+      const owed = owedAtTheEnd(situation, taken, schedule)
+      const move = {
+        taken,
+        skip: owed.skip,
+        skipNext: owed.skipNext,
+        replay: null,
+        accounted: Math.max(taken.accounted, owed.skip?.to ?? taken.accounted),
+        due: null,
+        startAt: null,
+        reason: 'deleted',
+        replayState: 'running',
+      } as const
+      const replays = await replaysOf(runner, job, calendars)
+      await moveCursors(runner, now, [{ situation, move }])
+      await runner.run(deleteStatement, {
+        job,
+        now,
+        replays: replays.map(({ replay }) => replay),
+        replay_nexts: replays.map(({ next }) => next),
+      })
+    },
+    { alsoCancelled: true },
+  )
 }

@@ -11,7 +11,7 @@ export interface Move extends Pick<Settlement, 'skip' | 'skipNext' | 'replay'> {
   due: number | null
   startAt: number | null
   /** Why ticks were passed over or put off. */
-  reason: 'paused' | 'edited' | 'deleted'
+  reason: 'paused' | 'edited' | 'deleted' | 'job_cancelled'
   /** Of the replay, if one is made. */
   replayState: 'running' | 'paused'
 }
