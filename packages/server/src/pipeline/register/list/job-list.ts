@@ -181,7 +181,7 @@ export class JobLister {
   private async timed(look: Look, { key: [start, partition, job] }: Position): Promise<Found> {
     const { limit, filter } = look
     const after = { after_start: Number(start), after_partition: Number(partition), after_job: Number(job) }
-    const { startsPerPartition = 64 } = this.options
+    const { startsPerPartition = 16 } = this.options
     const near = await this.finder.run(nearNextStatement, {
       ...scopeOf(look),
       ...after,

@@ -19,13 +19,15 @@
 WITH near AS MATERIALIZED (
   SELECT merged.*
   FROM (
-    SELECT job, id, name, state, description, tags, managed_by, route FROM carillon.jobs
-    WHERE tenant = :tenant AND state IN ('active', 'paused') AND name >= :after_name
-      AND (name, job) > (:after_name, :after_job)
+    (SELECT job, id, name, state, description, tags, managed_by, route FROM carillon.jobs
+     WHERE tenant = :tenant AND state IN ('active', 'paused') AND name >= :after_name
+       AND (name, job) > (:after_name, :after_job)
+     ORDER BY name, job LIMIT :look)
     UNION ALL
-    SELECT job, id, name, state, description, tags, managed_by, route FROM carillon.jobs
-    WHERE tenant = :tenant AND state IN ('ended', 'cancelled') AND name >= :after_name
-      AND (name, job) > (:after_name, :after_job)
+    (SELECT job, id, name, state, description, tags, managed_by, route FROM carillon.jobs
+     WHERE tenant = :tenant AND state IN ('ended', 'cancelled') AND name >= :after_name
+       AND (name, job) > (:after_name, :after_job)
+     ORDER BY name, job LIMIT :look)
   ) merged
   ORDER BY merged.name, merged.job
   LIMIT :look

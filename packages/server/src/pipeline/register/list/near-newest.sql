@@ -1,5 +1,6 @@
 -- The next jobs of a tenant, newest first: up to `look` of them are looked at, and those that the filter takes are answered
--- by key, `most` at most. `looked` and `reached` say how far the look went. Ordered scans of the states asked for, merged.
+-- by key, `most` at most. `looked` and `reached` say how far the look went. One ordered scan for each state asked for, cut off
+-- at the same number, merged.
 -- Plain read. Index: jobs_by_state (tenant, state, job), backwards.
 -- @plan each-time
 -- @param tenant int
@@ -17,17 +18,21 @@
 WITH near AS MATERIALIZED (
   SELECT merged.*
   FROM (
-    SELECT job, id, name, description, tags, managed_by, route FROM carillon.jobs
-    WHERE tenant = :tenant AND state = 'active' AND job < :before_job AND 'active' = ANY (:states)
+    (SELECT job, id, name, description, tags, managed_by, route FROM carillon.jobs
+     WHERE tenant = :tenant AND state = 'active' AND job < :before_job AND 'active' = ANY (:states)
+     ORDER BY job DESC LIMIT :look)
     UNION ALL
-    SELECT job, id, name, description, tags, managed_by, route FROM carillon.jobs
-    WHERE tenant = :tenant AND state = 'paused' AND job < :before_job AND 'paused' = ANY (:states)
+    (SELECT job, id, name, description, tags, managed_by, route FROM carillon.jobs
+     WHERE tenant = :tenant AND state = 'paused' AND job < :before_job AND 'paused' = ANY (:states)
+     ORDER BY job DESC LIMIT :look)
     UNION ALL
-    SELECT job, id, name, description, tags, managed_by, route FROM carillon.jobs
-    WHERE tenant = :tenant AND state = 'ended' AND job < :before_job AND 'ended' = ANY (:states)
+    (SELECT job, id, name, description, tags, managed_by, route FROM carillon.jobs
+     WHERE tenant = :tenant AND state = 'ended' AND job < :before_job AND 'ended' = ANY (:states)
+     ORDER BY job DESC LIMIT :look)
     UNION ALL
-    SELECT job, id, name, description, tags, managed_by, route FROM carillon.jobs
-    WHERE tenant = :tenant AND state = 'cancelled' AND job < :before_job AND 'cancelled' = ANY (:states)
+    (SELECT job, id, name, description, tags, managed_by, route FROM carillon.jobs
+     WHERE tenant = :tenant AND state = 'cancelled' AND job < :before_job AND 'cancelled' = ANY (:states)
+     ORDER BY job DESC LIMIT :look)
   ) merged
   ORDER BY merged.job DESC
   LIMIT :look
