@@ -3,6 +3,8 @@
 --   UPDATE_SCHEMA=1 npx vitest run --project db packages/server/test/db/schema.test.ts
 -- The rows that a migration inserts, owners and privileges are not part of it.
 
+CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public;
+
 CREATE SCHEMA carillon;
 
 SET check_function_bodies = off;
@@ -510,6 +512,7 @@ CREATE TABLE carillon.job_versions (
   route integer NOT NULL,
   created_at bigint NOT NULL,
   partition smallint NOT NULL,
+  reason text,
   CONSTRAINT job_versions_pkey PRIMARY KEY (job, version, partition)
 );
 
@@ -536,12 +539,15 @@ CREATE TABLE carillon.jobs (
   ticks_changed_until bigint,
   CONSTRAINT jobs_pkey PRIMARY KEY (job),
   CONSTRAINT jobs_id_key UNIQUE (id),
+  CONSTRAINT jobs_cancelled_check CHECK (((state <> 'cancelled'::text) OR (cancelled_at IS NOT NULL))),
+  CONSTRAINT jobs_cancelled_check1 CHECK (((cancelled_at IS NULL) OR (state = ANY (ARRAY['cancelled'::text, 'deleted'::text, 'collected'::text])))),
+  CONSTRAINT jobs_cancelled_check2 CHECK (((cancelled_at IS NOT NULL) OR (cancel_reason IS NULL))),
   CONSTRAINT jobs_check CHECK (((state = 'collected'::text) = (definition IS NULL))),
-  CONSTRAINT jobs_check1 CHECK (((state = ANY (ARRAY['ended'::text, 'deleted'::text, 'collected'::text])) = (ended_at IS NOT NULL))),
   CONSTRAINT jobs_check2 CHECK (((state = 'paused'::text) = (paused_at IS NOT NULL))),
   CONSTRAINT jobs_check3 CHECK (((paused_at IS NOT NULL) OR ((pause_reason IS NULL) AND (paused_until IS NULL)))),
+  CONSTRAINT jobs_ended_check CHECK (((state = ANY (ARRAY['ended'::text, 'cancelled'::text, 'deleted'::text, 'collected'::text])) = (ended_at IS NOT NULL))),
   CONSTRAINT jobs_partition_check CHECK (((partition >= 0) AND (partition <= 255))),
-  CONSTRAINT jobs_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'deleted'::text, 'collected'::text])))
+  CONSTRAINT jobs_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text, 'deleted'::text, 'collected'::text])))
 );
 
 CREATE TABLE carillon.ledger (
@@ -980,17 +986,27 @@ CREATE INDEX idempotency_keys_old ON carillon.idempotency_keys USING btree (crea
 
 CREATE INDEX jobs_by_route ON carillon.jobs USING btree (route) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text]));
 
-CREATE INDEX jobs_by_tenant ON carillon.jobs USING btree (tenant, job) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text]));
+CREATE INDEX jobs_by_route ON carillon.jobs USING btree (route, state) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text]));
+
+CREATE INDEX jobs_by_state ON carillon.jobs USING btree (tenant, state, job) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text]));
+
+CREATE INDEX jobs_by_tag ON carillon.jobs USING gin (tags) WHERE ((tags <> '[]'::jsonb) AND (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text])));
 
 CREATE INDEX jobs_changed ON carillon.jobs USING btree (changed_at);
 
 CREATE INDEX jobs_collected ON carillon.jobs USING btree (ended_at) WHERE (state = 'collected'::text);
 
-CREATE INDEX jobs_ended ON carillon.jobs USING btree (ended_at) WHERE (state = ANY (ARRAY['ended'::text, 'deleted'::text]));
+CREATE INDEX jobs_ended ON carillon.jobs USING btree (ended_at) WHERE (state = ANY (ARRAY['ended'::text, 'cancelled'::text, 'deleted'::text]));
 
 CREATE INDEX jobs_excluding ON carillon.jobs USING gin (((definition -> 'exclude'::text))) WHERE (((definition -> 'exclude'::text) <> '[]'::jsonb) AND (state = ANY (ARRAY['active'::text, 'paused'::text])));
 
 CREATE UNIQUE INDEX jobs_live_name ON carillon.jobs USING btree (tenant, name) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text]));
+
+CREATE INDEX jobs_name_search ON carillon.jobs USING gin (name public.gin_trgm_ops) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text]));
+
+CREATE INDEX jobs_past_name ON carillon.jobs USING btree (tenant, name, job) WHERE (state = ANY (ARRAY['ended'::text, 'cancelled'::text]));
+
+CREATE INDEX jobs_text_search ON carillon.jobs USING gin (description public.gin_trgm_ops) WHERE ((description IS NOT NULL) AND (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text])));
 
 CREATE INDEX jobs_to_resume ON carillon.jobs USING btree (paused_until) WHERE (paused_until IS NOT NULL);
 

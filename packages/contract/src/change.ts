@@ -29,7 +29,7 @@ export type JobPatch = Partial<Pick<JobInput, 'name' | 'schedule' | 'target' | '
 const neverNull = new Set(['name', 'schedule', 'target', 'payload'])
 
 interface Field {
-  type?: string
+  type?: string | readonly string[]
   enum?: readonly unknown[]
   default?: unknown
 }
@@ -40,7 +40,7 @@ function patchField(name: string, field: Field): Field | object {
   // An enum of one type, and not a union with null: a wrong value then has one clear message.
   return {
     ...rest,
-    type: [field.type, 'null'],
+    type: [...new Set([field.type, 'null'].flat())],
     ...(field.enum !== undefined && { enum: [...field.enum, null] }),
   }
 }
@@ -58,4 +58,12 @@ export const JobPatch = Type.Unsafe<JobPatch>({
     version: { type: 'integer', minimum: 1, description: 'The version that the change was made for' },
   },
   additionalProperties: false,
+})
+
+/** A definition for the job of a name, which the path says. */
+export type JobUpsertInput = Omit<JobInput, 'name'> & { name?: string }
+export const JobUpsertInput = Type.Unsafe<JobUpsertInput>({
+  ...JobInput,
+  $id: 'JobUpsertInput',
+  required: (JobInput.required ?? []).filter((name) => name !== 'name'),
 })

@@ -21,6 +21,11 @@ export const errorCatalogue = {
     title: 'The body is not valid JSON',
     hint: 'Send one JSON value, UTF-8 encoded, without comments or trailing commas.',
   },
+  invalid_if_match: {
+    status: 400,
+    title: 'The If-Match header cannot be used',
+    hint: 'Send the ETag of the job as it was answered: If-Match: "3". A version in the body has to be the same one.',
+  },
   unauthenticated: {
     status: 401,
     title: 'No valid key was sent',
@@ -45,6 +50,11 @@ export const errorCatalogue = {
     status: 404,
     title: 'There is no such job',
     hint: 'List the jobs with GET /api/v1/jobs. A deleted or collected job still answers under /runs.',
+  },
+  job_version_not_found: {
+    status: 404,
+    title: 'The job has no such version',
+    hint: 'List its versions with GET /api/v1/jobs/{job_id}/versions.',
   },
   calendar_not_found: {
     status: 404,
@@ -135,6 +145,11 @@ export const errorCatalogue = {
     status: 409,
     title: 'The job has ended',
     hint: 'No tick is ahead, so there is nothing to pause, resume or edit. Register a new job; triggering this one still works.',
+  },
+  job_cancelled: {
+    status: 409,
+    title: 'The job was cancelled',
+    hint: 'A cancel is for good: register the job anew, its name is free. PUT /api/v1/jobs/by-name/{name} does so.',
   },
   job_deleted: {
     status: 409,

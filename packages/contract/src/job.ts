@@ -7,6 +7,7 @@ import {
   retryViewFields,
   shortRetryFields,
 } from './retry.js'
+import { runStatuses } from './run.js'
 import { stringEnum } from './string-enum.js'
 import { Target } from './target.js'
 
@@ -48,11 +49,33 @@ export const excludedPolicies = ['exclude', 'next_business_day', 'previous_busin
 export type OnExcluded = (typeof excludedPolicies)[number]
 
 const moment = (description: string) => Type.String({ minLength: 1, maxLength: 64, description })
+const orNull = (max: number, description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], minLength: 1, maxLength: max, description })
+
+export const Tag = Type.String({
+  minLength: 1,
+  maxLength: limits.tag,
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._:/=-]*$',
+})
+
+export const JobTags = Type.Array(Tag, {
+  maxItems: limits.tags,
+  uniqueItems: true,
+  description: 'What it is found by: GET /api/v1/jobs?tag=…',
+})
 
 /** What a person sends to register a job. */
 export const JobInput = Type.Object(
   {
     name: text(limits.name, 'Unique among the live jobs of a tenant'),
+    description: Type.Optional(orNull(limits.description, 'What it is for, in words for people')),
+    tags: Type.Optional(JobTags),
+    managed_by: Type.Optional(
+      orNull(
+        limits.managedBy,
+        'Who owns the definition, e.g. a repository: a tool that applies definitions removes only its own',
+      ),
+    ),
     schedule: ScheduleInput,
     timezone: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, default: 'UTC', description: 'IANA name' }),
@@ -150,6 +173,10 @@ export type JobInput = Static<typeof JobInput>
 /** A job's definition with every default filled in: what is stored, versioned and run. */
 export interface JobDefinition extends RetryFields {
   name: string
+  /** Jobs stored before there were these have none of the three. */
+  description?: string | null
+  tags?: string[]
+  managed_by?: string | null
   schedule: ScheduleInput
   timezone: string
   dst_gap: DstGap
@@ -175,10 +202,26 @@ export interface JobDefinition extends RetryFields {
   timeout_seconds: number
 }
 
+export const jobOrders = ['newest', 'next_run', 'name'] as const
+export type JobOrder = (typeof jobOrders)[number]
+
+/** Which jobs a list has, and in which order. */
+export interface JobFilter {
+  /** A part of the name or of the description, or the beginning of the id. */
+  search?: string
+  /** All of them. */
+  tags?: string[]
+  state?: JobState
+  /** `http`, `task`, `command`, `http:HOST` or `task:NAME`. */
+  target?: string
+  managed_by?: string
+  order?: JobOrder
+}
+
 const instant = (description: string) => Type.String({ format: 'date-time', description })
 const maybeInstant = (description: string) => Type.Union([instant(description), Type.Null()])
 
-export const jobStates = ['active', 'paused', 'ended'] as const
+export const jobStates = ['active', 'paused', 'ended', 'cancelled'] as const
 export type JobState = (typeof jobStates)[number]
 
 /** The job was taken all the same: this is for people to read, at its registration and whenever it is shown. */
@@ -194,8 +237,11 @@ export const Job = Type.Object(
   {
     job_id: Type.String({ pattern: '^job_[0-9a-z]{26}$' }),
     name: Type.String(),
+    description: Type.Union([Type.String(), Type.Null()]),
+    tags: Type.Array(Type.String()),
+    managed_by: Type.Union([Type.String(), Type.Null()]),
     state: stringEnum(jobStates),
-    version: Type.Integer(),
+    version: Type.Integer({ description: 'Also the ETag of the job' }),
     schedule: ScheduleInput,
     timezone: Type.String(),
     dst_gap: stringEnum(dstGaps),
@@ -208,6 +254,10 @@ export const Job = Type.Object(
     jitter_seconds: Type.Integer(),
     fire_window_seconds: Type.Integer(),
     next_run_at: maybeInstant('UTC; null when no tick is ahead'),
+    last_run_at: maybeInstant('The newest tick that was run or decided; null before the first'),
+    last_run_status: Type.Union([stringEnum(runStatuses), Type.Null()], {
+      description: 'What became of it, or how far it is',
+    }),
     target: Target,
     payload: Type.Unknown(),
     idempotency_key_template: Type.String(),
@@ -226,7 +276,9 @@ export const Job = Type.Object(
     paused_until: maybeInstant('When it resumes by itself'),
     created_at: instant('When it was registered'),
     updated_at: instant('When its definition last changed'),
-    ended_at: maybeInstant('When its last tick was decided'),
+    ended_at: maybeInstant('When its last tick was decided, or it was cancelled'),
+    cancelled_at: maybeInstant('When it was cancelled'),
+    cancel_reason: Type.Union([Type.String(), Type.Null()]),
     warnings: Type.Array(JobWarning, {
       description: 'What may keep this job from running as meant, e.g. no worker serves its task',
     }),

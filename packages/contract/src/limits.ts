@@ -1,6 +1,12 @@
 /** Bounds of what the API takes. One place, so that schemas, docs and the database agree. */
 export const limits = {
   name: 200,
+  description: 1_000,
+  tags: 20,
+  tag: 64,
+  managedBy: 100,
+  search: 200,
+  previewedTicks: 1_000,
   schedule: 1_000,
   rules: 50,
   exclusions: 1_000,

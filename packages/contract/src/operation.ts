@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { JobTags, jobStates } from './job.js'
 import { limits } from './limits.js'
 import { stringEnum } from './string-enum.js'
 
@@ -7,21 +8,25 @@ const maybeInstant = (description: string) =>
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
 /** Which jobs are meant: those to which all of this applies. */
-export const JobFilter = Type.Object(
+export const OperationFilter = Type.Object(
   {
     search: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: limits.name,
-        description: 'The name contains this, in any case',
+        description: 'The name or the description contains this, in any case',
       }),
     ),
-    state: Type.Optional(stringEnum(['active', 'paused', 'ended'], { description: 'Only jobs that are so' })),
+    state: Type.Optional(stringEnum(jobStates, { description: 'Only jobs that are so' })),
     target: Type.Optional(
       Type.String({
         pattern: '^(http|task|command)(:.{1,300})?$',
         description: 'http, task, command, or one of them: http:api.example.com, task:send-report',
       }),
+    ),
+    tags: Type.Optional(JobTags),
+    managed_by: Type.Optional(
+      Type.String({ minLength: 1, maxLength: limits.name, description: 'Only jobs that this one manages' }),
     ),
     job_ids: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
@@ -31,11 +36,11 @@ export const JobFilter = Type.Object(
       }),
     ),
   },
-  { $id: 'JobFilter', additionalProperties: false },
+  { $id: 'OperationFilter', additionalProperties: false },
 )
-export type JobFilter = Static<typeof JobFilter>
+export type OperationFilter = Static<typeof OperationFilter>
 
-export const operationActions = ['pause', 'resume', 'delete', 'trigger'] as const
+export const operationActions = ['pause', 'resume', 'cancel', 'delete', 'trigger', 'tag', 'untag'] as const
 export type OperationAction = (typeof operationActions)[number]
 export const operationStates = ['running', 'done', 'cancelled', 'failed'] as const
 
@@ -43,13 +48,18 @@ export const operationStates = ['running', 'done', 'cancelled', 'failed'] as con
 export const OperationInput = Type.Object(
   {
     action: stringEnum(operationActions, { description: 'What is done to each job' }),
-    filter: Type.Optional(JobFilter),
+    filter: Type.Optional(OperationFilter),
     all: Type.Optional(
       Type.Boolean({ description: 'true: every job is meant. Needed where the filter says nothing' }),
     ),
     reason: Type.Optional(
-      Type.String({ minLength: 1, maxLength: limits.reason, description: 'Of a pause, for people' }),
+      Type.String({
+        minLength: 1,
+        maxLength: limits.reason,
+        description: 'Of a pause or cancel, for people',
+      }),
     ),
+    tags: Type.Optional(JobTags),
     until: Type.Optional(
       Type.String({
         minLength: 1,
@@ -81,7 +91,7 @@ export const Operation = Type.Object(
   {
     operation_id: Type.String({ pattern: '^op_[0-9a-z]{26}$' }),
     action: stringEnum(operationActions),
-    filter: JobFilter,
+    filter: OperationFilter,
     state: stringEnum(operationStates, {
       description: 'failed: it has ended, and could do nothing to any job; see errors',
     }),

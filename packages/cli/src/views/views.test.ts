@@ -16,6 +16,13 @@ const look: Look = {
 const job: Job = {
   job_id: 'job_01m7geppjreeban5qbbrmj9zpm',
   name: 'report',
+  description: null,
+  tags: [],
+  managed_by: null,
+  last_run_at: null,
+  last_run_status: null,
+  cancelled_at: null,
+  cancel_reason: null,
   state: 'active',
   version: 1,
   schedule: '0 9 * * 1',

@@ -10,6 +10,7 @@ import type {
   BrakeInput,
   Calendar,
   CalendarInput,
+  CancelJobInput,
   CloseAnswer,
   CloseInput,
   ClusterView,
@@ -18,12 +19,16 @@ import type {
   DeadLetterGroupList,
   DeadLetterList,
   Event,
+  ExplainInput,
   HeartbeatAnswer,
   HeartbeatInput,
   Job,
+  JobFilter,
   JobInput,
   JobPatch,
   KeyInput,
+  JobVersion,
+  JobVersionList,
   LeaseAnswer,
   LeaseInput,
   OnConflict,
@@ -35,10 +40,12 @@ import type {
   OperationList,
   OperationPreview,
   PauseInput,
+  PreviewInput,
   Redrive,
   RedriveFilter,
   RedriveInput,
   RedriveList,
+  RollbackInput,
   Run,
   RunDetail,
   RunList,
@@ -49,6 +56,8 @@ import type {
   Role,
   RotateInput,
   RotateKeyInput,
+  ScheduleExplanation,
+  SchedulePreview,
   SigningSecret,
   SkipInput,
   Stats,
@@ -76,8 +85,18 @@ export interface JobsPort {
     options: { atomic: boolean; onConflict: OnConflict },
     inside?: Inside,
   ): Promise<{ outcomes: BulkOutcome[]; undone: boolean }>
-  list(tenant: number, query: PageQuery): Promise<{ data: Job[]; next_cursor: string | null }>
+  list(tenant: number, query: PageQuery & JobFilter): Promise<{ data: Job[]; next_cursor: string | null }>
   get(tenant: number, jobId: string): Promise<Job>
+  getByName(tenant: number, name: string): Promise<Job>
+  upsert(
+    tenant: number,
+    input: JobInput,
+    expected: number | 'any' | undefined,
+  ): Promise<{ job: Job; created: boolean }>
+  versions(tenant: number, jobId: string, query: PageQuery): Promise<JobVersionList>
+  version(tenant: number, jobId: string, version: number): Promise<JobVersion>
+  rollback(tenant: number, jobId: string, input: RollbackInput): Promise<Job>
+  cancel(tenant: number, jobId: string, input: CancelJobInput): Promise<Job>
   delete(tenant: number, jobId: string): Promise<void>
   pause(tenant: number, jobId: string, input: PauseInput): Promise<Job>
   resume(tenant: number, jobId: string): Promise<Job>
@@ -146,6 +165,12 @@ export interface LoadPort {
     query: { by: 'minute' | 'hour'; from?: string | undefined; target?: string | undefined },
   ): Promise<LoadForecast>
   suggestion(tenant: number): Promise<LoadSuggestion>
+}
+
+/** What a schedule means, before a job has it. */
+export interface SchedulesPort {
+  preview(tenant: number, input: PreviewInput): Promise<SchedulePreview>
+  explain(tenant: number, input: ExplainInput): Promise<ScheduleExplanation>
 }
 
 export interface CalendarsPort {
@@ -333,6 +358,7 @@ export interface ApiPorts {
   ticks: TicksPort
   backfills: BackfillsPort
   load: LoadPort
+  schedules: SchedulesPort
   calendars: CalendarsPort
   targets: TargetsPort
   runs: RunsPort

@@ -1,4 +1,4 @@
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, limits } from '@carillon/contract'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import { withoutKeys } from '../platform/key.js'
@@ -22,8 +22,10 @@ import { addDeadLetterRoutes } from './routes/dead-letters.js'
 import { addDashboard } from './routes/dashboard.js'
 import { addHealthRoutes } from './routes/health.js'
 import { addJobChangeRoutes } from './routes/job-changes.js'
+import { addJobVersionRoutes } from './routes/job-versions.js'
 import { addJobRoutes } from './routes/jobs.js'
 import { addKeyRoutes } from './routes/keys.js'
+import { addNamedJobRoutes } from './routes/named-jobs.js'
 import { addRedriveRoutes } from './routes/redrives.js'
 import { addReferenceRoutes } from './routes/reference.js'
 import { addLeaseRoutes } from './routes/leases.js'
@@ -31,6 +33,7 @@ import { addLoadRoutes } from './routes/load.js'
 import { addOperationRoutes } from './routes/operations.js'
 import { addRunRoutes } from './routes/runs.js'
 import { addRunStreamRoute } from './routes/run-stream.js'
+import { addScheduleRoutes } from './routes/schedules.js'
 import { addSigningSecretRoutes } from './routes/signing-secrets.js'
 import { addStatsRoute } from './routes/stats.js'
 import { addTargetRoutes } from './routes/targets.js'
@@ -101,7 +104,8 @@ function createFastify({ log, maxBodyBytes }: AppOptions): FastifyInstance {
     },
     // A request that arrives on an open connection while the server closes is served, then the connection ends.
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true },
+    // A name of the longest kind, each character percent-encoded, still has a route.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 12 * limits.name },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       answerError(error, request, reply)
@@ -168,6 +172,9 @@ function addApi(
   addTickRoutes(app, ports.ticks)
   addBackfillRoutes(app, ports.backfills)
   addLoadRoutes(app, ports.load)
+  addNamedJobRoutes(app, ports.jobs)
+  addJobVersionRoutes(app, ports.jobs)
+  addScheduleRoutes(app, ports.schedules)
   addCalendarRoutes(app, ports.calendars)
   addTargetRoutes(app, ports.targets)
   addRunRoutes(app, ports.runs)

@@ -192,7 +192,7 @@ describe('a field that is not known', () => {
     [`{${valid},"timezon":"UTC"}`, '/timezon', 'Did you mean timezone?'],
     [`{${valid},"maxRetries":1}`, '/maxRetries', 'Did you mean max_retries?'],
     [`{${valid},"retries":1}`, '/retries', 'Did you mean max_retries?'],
-    [`{${valid},"a/b~c":1}`, '/a~1b~0c', 'Known here: name, schedule, timezone'],
+    [`{${valid},"a/b~c":1}`, '/a~1b~0c', 'Known here: name, description, tags'],
     [`{${valid},"":1}`, '/', 'Known here: name'],
     [`{${valid},"target":{"type":"task","task":"a","url":"b"}}`, '/target/url', 'Known here: type, task.'],
     [`{${valid},"target":{"type":"http","url":"b","metod":"PUT"}}`, '/target/metod', 'Did you mean method?'],
@@ -241,7 +241,11 @@ describe('a query that is not accepted', () => {
 
   it.each([
     ['limt=5', 'query:limt', 'Did you mean limit?'],
-    ['__proto__=1', 'query:__proto__', 'Known here: limit, cursor.'],
+    [
+      '__proto__=1',
+      'query:__proto__',
+      'Known here: search, tag, state, target, managed_by, order, limit, cursor.',
+    ],
   ])('?%s names what is not known', async (query, pointer, hint) => {
     const server = createHttpServer(httpOptions())
     const answer = await server.inject(`/api/v1/jobs?${query}`)

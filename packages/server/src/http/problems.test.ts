@@ -83,7 +83,7 @@ describe('a route that does not exist', () => {
     '/api/v2/jobs',
     '/%zz',
     '/api/v1/jobs/%E0%A4%A',
-    `/api/v1/jobs/${'x'.repeat(500)}`,
+    `/api/v1/jobs/${'x'.repeat(5_000)}`,
   ])('GET %s', async (url) => {
     const answer = await createHttpServer(httpOptions()).inject(url)
     expect(answer.statusCode).toBe(404)

@@ -33,6 +33,17 @@ export function uuidOf(jobId: string): string | null {
   return unnamed('job_', jobId)
 }
 
+/**
+ * The UUIDs of the job ids that begin with a text, or null where none can. Without the prefix `job_` a few characters are
+ * likelier meant as a word.
+ */
+export function idRangeOf(text: string): { from: string; to: string } | null {
+  const digits = text.startsWith('job_') ? text.slice(4) : text.length >= 8 ? text : ''
+  if (!/^[0-7][0-9a-hjkmnp-tv-z]{0,25}$/.test(digits)) return null
+  const bound = (filler: string) => fromBase32(digits.padEnd(26, filler)).toString(16).padStart(32, '0')
+  return { from: bound('0'), to: bound('z') }
+}
+
 /** `sgn_…`: a signing secret's name, which is no secret. */
 export function secretIdOf(uuid: string): string {
   return named('sgn_', uuid)

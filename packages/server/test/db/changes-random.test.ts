@@ -81,6 +81,29 @@ class Life {
     await chosen[1]()
   }
 
+  /** The end of all that can be done: no tick comes any more, and what was in flight goes on. */
+  async cancel(): Promise<void> {
+    this.story.push('cancel')
+    const { registry } = this.node
+    await Promise.all([this.fire(), registry.cancel(1, this.job.job_id, { reason: 'test' })])
+    for (const change of [
+      () => registry.resume(1, this.job.job_id),
+      () => this.edit(),
+      () => this.pause(),
+      () => registry.trigger(1, this.job.job_id),
+    ]) {
+      await expect(change()).rejects.toMatchObject({ code: 'job_cancelled' })
+    }
+    for (let step = 0; step < 20; step++) {
+      await this.random.pick([
+        () => this.fire(),
+        () => this.lease(),
+        () => this.close(),
+        () => this.at.clock.advance(this.random.between(50, 5_000)),
+      ])()
+    }
+  }
+
   private async fire(): Promise<void> {
     await this.node.beat()
     await this.node.firing.runOnce()
@@ -186,6 +209,11 @@ test.each(seedsOf(1, 2, 3, 4, 5, 6))(
       const { due, accounted_through: accounted } = await timerOf(house(), job)
       if (due !== null) expect(due).toBeGreaterThan(accounted)
     }
+    // While a tick is ahead, there is something to cancel.
+    await node.registry.edit(1, job.job_id, { ends_at: null })
+    await life.cancel()
+    expect(await faultsInLives(house(), job), `seed ${seed}: cancelled`).toEqual([])
+    expect(await timerOf(house(), job)).toMatchObject({ due: null, start_at: null })
     const [counts] = await house().query<{ versions: number; segments: number; rows: number }>(
       `SELECT (SELECT count(*) FROM carillon.job_versions)::int AS versions,
               (SELECT count(*) FROM carillon.segments)::int AS segments,

@@ -84,9 +84,13 @@ const intended: Record<string, string[]> = {
   'pipeline/remote/overdue.sql': ['queue_remote'],
   'pipeline/tick-changes.sql': ['tick_changes_pkey'],
   'pipeline/register/create-jobs.sql': ['jobs_live_name'],
-  'pipeline/register/job-view.sql': ['jobs_id_key', 'timers_pkey', 'queue_pkey'],
+  'pipeline/register/job-view.sql': ['ledger_history', 'jobs_id_key', 'timers_pkey', 'queue_pkey'],
   'pipeline/register/jobs-to-resume.sql': ['jobs_to_resume'],
-  'pipeline/register/list-jobs.sql': ['jobs_by_tenant', 'timers_pkey'],
+  'pipeline/register/named-job.sql': ['jobs_live_name', 'jobs_past_name'],
+  'pipeline/register/list/show-jobs.sql': ['jobs_pkey', 'timers_pkey', 'ledger_history'],
+  'pipeline/register/list/near-newest.sql': ['jobs_by_state'],
+  'pipeline/register/list/near-name.sql': ['jobs_live_name', 'jobs_past_name'],
+  'pipeline/register/list/near-next.sql': ['timers_start', 'jobs_pkey'],
   'pipeline/register/lock-timer.sql': ['jobs_id_key', 'timers_pkey'],
 }
 
@@ -171,6 +175,38 @@ describe.each(files)('%s', (file) => {
     expect(wholeReads(plan).filter((table) => !allowed.includes(table))).toEqual([])
   })
 })
+
+describe('the list of jobs, by what is rare about them', () => {
+  const file = 'pipeline/register/list/matching.sql'
+  const text = readFileSync(join(source, file), 'utf8')
+  const none = Object.fromEntries(paramTypes(text).map(([name]) => [name, null]))
+  const usual = {
+    ...none,
+    tenant: 2,
+    states: ['active', 'paused', 'ended', 'cancelled'],
+    by_name: false,
+    after_name: '',
+    after_job: Number.MAX_SAFE_INTEGER,
+    most: 21,
+  }
+
+  test.each([
+    ['a part of the name', { pattern: '%rarity%' }, ['jobs_name_search', 'jobs_text_search']],
+    ['the beginning of an id', { pattern: '%job_0%', id_from: rareId(0), id_to: rareId(9) }, ['jobs_id_key']],
+    ['tags', { tags: ['rare'] }, ['jobs_by_tag']],
+    ['its owner', { managed_by: 'owner' }, ['jobs_by_owner']],
+    ['its lane', { routes: [1020] }, ['jobs_by_route']],
+  ])('%s', async (_name, filter, expected) => {
+    const values = Object.values({ ...usual, ...filter })
+    const plan = await customPlan(session, parseStatement<never, object>(file, text).text, values)
+    expect(wholeReads(plan)).toEqual([])
+    expect([...indexesOf(plan)]).toEqual(expect.arrayContaining(expected))
+  })
+})
+
+function rareId(last: number): string {
+  return last.toString().padStart(32, '0')
+}
 
 test('every statement that is named here is there', () => {
   expect(files).toEqual(

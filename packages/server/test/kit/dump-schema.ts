@@ -17,6 +17,7 @@ export async function dumpSchema(client: pg.Client, schema = 'carillon'): Promis
   const functions = await ask<Line & { of_rows: boolean }>(functionsQuery)
   const functionText = ({ line }: Line) => `${line.trimEnd()};`
   const sections = [
+    (await ask<Line>(extensionsQuery)).map(({ line }) => line),
     [`CREATE SCHEMA ${schema};`, 'SET check_function_bodies = off;'],
     (await ask<Line>(enumsQuery)).map(({ line }) => line),
     functions.filter((row) => !row.of_rows).map(functionText),
@@ -43,6 +44,18 @@ export async function dumpSchema(client: pg.Client, schema = 'carillon'): Promis
   const text = sections.filter((section) => section.length > 0).map((section) => section.join('\n\n'))
   return `${text.join('\n\n')}\n`
 }
+
+/** What an index of the schema needs from an extension. */
+const extensionsQuery = `
+  SELECT DISTINCT format('CREATE EXTENSION IF NOT EXISTS %I SCHEMA %I;', e.extname, n.nspname) AS line
+  FROM pg_index i
+  JOIN pg_class c ON c.oid = i.indexrelid
+  CROSS JOIN LATERAL unnest(i.indclass::oid[]) AS class (oid)
+  JOIN pg_depend d ON d.classid = 'pg_opclass'::regclass AND d.objid = class.oid AND d.deptype = 'e'
+  JOIN pg_extension e ON e.oid = d.refobjid
+  JOIN pg_namespace n ON n.oid = e.extnamespace
+  WHERE c.relnamespace = $1::text::regnamespace
+  ORDER BY 1`
 
 type Ask = <Row extends object>(text: string) => Promise<Row[]>
 

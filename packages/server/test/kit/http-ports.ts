@@ -5,6 +5,7 @@ import {
   type Run,
   type RunDetail,
   type Stats,
+  type JobVersion,
 } from '@carillon/contract'
 import { pino } from 'pino'
 import type {
@@ -16,6 +17,7 @@ import type {
   PageQuery,
   RunsPort,
   StatsPort,
+  SchedulesPort,
 } from '../../src/http/api.js'
 import type { HttpOptions } from '../../src/http/server.js'
 import { MemoryAudit, MemoryKeys, MemoryTenants, openAccess } from './access-port.js'
@@ -86,6 +88,23 @@ export class MemoryPorts implements ApiPorts {
       return Promise.resolve({ data: slice, next_cursor: next })
     },
     get: (_tenant, jobId) => this.find(jobId),
+    getByName: (_tenant, name) => this.findNamed(name),
+    upsert: async (tenant, input, expected) => {
+      this.changes.push({ upsert: input, expected })
+      const known = [...this.stored.values()].find(({ name }) => name === input.name)
+      return { job: known ?? (await this.jobs.create(tenant, input)), created: known === undefined }
+    },
+    versions: async (_tenant, jobId, query) => {
+      this.pages.push(query)
+      return { data: [versionOf(await this.find(jobId))], next_cursor: null }
+    },
+    version: async (_tenant, jobId, version) => {
+      const job = await this.find(jobId)
+      if (version !== job.version) throw new CarillonError('job_version_not_found')
+      return versionOf(job)
+    },
+    rollback: (_tenant, jobId, input) => this.change(jobId, { rollback: input }),
+    cancel: (_tenant, jobId, input) => this.change(jobId, { cancel: input }),
     delete: async (_tenant, jobId) => {
       await this.find(jobId)
       this.stored.delete(jobId)
@@ -96,6 +115,17 @@ export class MemoryPorts implements ApiPorts {
     trigger: async (_tenant, jobId, inside) => {
       await this.change(jobId, { trigger: inside ?? true })
       return runOf(jobId, 1, { status: 'pending' })
+    },
+  }
+
+  readonly schedules: SchedulesPort = {
+    preview: (_tenant, input) => {
+      this.changes.push({ preview: input })
+      return Promise.resolve({ description: 'In words', timezone: 'UTC', warnings: [], ticks: [] })
+    },
+    explain: (_tenant, input) => {
+      this.changes.push({ explain: input })
+      return Promise.resolve({ description: 'In words', timezone: 'UTC', warnings: [], next_run_at: null })
     },
   }
 
@@ -132,6 +162,11 @@ export class MemoryPorts implements ApiPorts {
   private change(jobId: string, change: object): Promise<Job> {
     this.changes.push({ jobId, ...change })
     return this.find(jobId)
+  }
+
+  private findNamed(name: string): Promise<Job> {
+    const job = [...this.stored.values()].find((one) => one.name === name)
+    return job === undefined ? Promise.reject(new CarillonError('job_not_found')) : Promise.resolve(job)
   }
 
   private find(jobId: string): Promise<Job> {
@@ -186,6 +221,13 @@ export function jobFrom(input: JobInput, number: number): Job {
   return {
     job_id: jobIdNumber(number),
     name: input.name,
+    description: input.description ?? null,
+    tags: input.tags ?? [],
+    managed_by: input.managed_by ?? null,
+    last_run_at: null,
+    last_run_status: null,
+    cancelled_at: null,
+    cancel_reason: null,
     state: 'active',
     version: 1,
     schedule: input.schedule,
@@ -220,6 +262,11 @@ export function jobFrom(input: JobInput, number: number): Job {
     paused_until: null,
     warnings: [],
   }
+}
+
+function versionOf(job: Job): JobVersion {
+  const { version, created_at: createdAt } = job
+  return { version, created_at: createdAt, current: true, reason: null, changed: [], definition: job }
 }
 
 export function runOf(jobId: string, number: number, given: Partial<Run> = {}): Run {

@@ -70,14 +70,15 @@ async function insertProcesses(session: pg.Client, now: number): Promise<void> {
   )
 }
 
-/** Of a hundred tenants, changed over the last month; one in a thousand is paused, one in ten thousand names a calendar. */
+/** Of a hundred tenants, changed over the last month; one in a thousand is paused, one in ten thousand names a calendar, and has a tag and an owner. */
 function insertJobs(session: pg.Client, now: number): Promise<unknown> {
   return session.query(
     `INSERT INTO carillon.jobs (job, id, tenant, partition, name, state, definition, one_off, route, effective_from,
                                 zone_data, created_at, updated_at, changed_at, paused_at, paused_until)
      SELECT n, lpad(to_hex(n), 32, '0')::uuid, 1 + n % 100, n % 256, 'job ' || n,
             CASE WHEN n % 1000 = 0 THEN 'paused' ELSE 'active' END,
-            CASE WHEN n % 10000 = 1 THEN '{"schedule": "0 9 * * *", "exclude": ["holidays"]}'::jsonb
+            CASE WHEN n % 10000 = 1 THEN '{"schedule": "0 9 * * *", "exclude": ["holidays"], "description": "a rarity",
+                                           "tags": ["rare"], "managed_by": "owner"}'::jsonb
                  ELSE '{"schedule": "0 9 * * *", "exclude": []}' END,
             false, 1001 + n % 20, $1::bigint - 3000000000, '2026a', $1::bigint - 3000000000, $1::bigint - n * 2500,
             $1::bigint - n * 2500, CASE WHEN n % 1000 = 0 THEN $1::bigint END,

@@ -1,8 +1,9 @@
-import { Job, JobPatch, PauseInput, Run } from '@carillon/contract'
+import { CancelJobInput, Job, JobPatch, PauseInput, Run } from '@carillon/contract'
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import type { IdempotencyPort, JobsPort } from '../api.js'
 import { idempotencyErrors, idempotencyHeaders, idempotent } from '../idempotent.js'
+import { etagHeader, expectedVersion, ifMatchHeader, sendJob } from '../etag.js'
 import { bodyMayBeEmpty, emptyBody } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { refTo } from '../schemas.js'
@@ -23,7 +24,7 @@ const pauseOperation = operation({
   params: jobParams,
   body: refTo(PauseInput),
   answers: { 200: { description: 'Paused', schema: refTo(Job) } },
-  errors: [...bodyErrors, 'job_not_found', 'job_ended', 'job_name_taken', ...commonErrors],
+  errors: [...bodyErrors, 'job_not_found', 'job_ended', 'job_cancelled', 'job_name_taken', ...commonErrors],
 })
 
 const resumeOperation = operation({
@@ -35,7 +36,7 @@ const resumeOperation = operation({
   params: jobParams,
   body: noFields,
   answers: { 200: { description: 'Active, or ended where no tick is ahead', schema: refTo(Job) } },
-  errors: [...bodyErrors, 'job_not_found', 'job_ended', 'invalid_schedule', ...commonErrors],
+  errors: [...bodyErrors, 'job_not_found', 'job_ended', 'job_cancelled', 'invalid_schedule', ...commonErrors],
 })
 
 const triggerOperation = operation({
@@ -49,7 +50,20 @@ const triggerOperation = operation({
   params: jobParams,
   body: noFields,
   answers: { 202: { description: 'The run, or the record that there is none', schema: refTo(Run) } },
-  errors: [...bodyErrors, 'job_not_found', ...idempotencyErrors, ...commonErrors],
+  errors: [...bodyErrors, 'job_not_found', 'job_cancelled', ...idempotencyErrors, ...commonErrors],
+})
+
+const cancelOperation = operation({
+  operationId: 'cancelJob',
+  summary: 'Cancel a job',
+  description:
+    'No tick of it comes any more, and it cannot be resumed. Runs in flight go on; the definition and what became of its ' +
+    'ticks stay; its name is free again. Cancelled already: nothing changes.',
+  tag: 'jobs',
+  params: jobParams,
+  body: refTo(CancelJobInput),
+  answers: { 200: { description: 'Cancelled', schema: refTo(Job), headers: etagHeader } },
+  errors: [...bodyErrors, 'job_not_found', 'job_ended', ...commonErrors],
 })
 
 const editOperation = operation({
@@ -60,12 +74,15 @@ const editOperation = operation({
     'the version that they were fired with.',
   tag: 'jobs',
   params: jobParams,
+  headers: ifMatchHeader,
   body: refTo(JobPatch),
-  answers: { 200: { description: 'The job as it is now', schema: refTo(Job) } },
+  answers: { 200: { description: 'The job as it is now', schema: refTo(Job), headers: etagHeader } },
   errors: [
     ...bodyErrors,
+    'invalid_if_match',
     'job_not_found',
     'job_ended',
+    'job_cancelled',
     'job_version_conflict',
     'job_name_taken',
     'invalid_schedule',
@@ -101,9 +118,20 @@ export function addJobChangeRoutes(app: FastifyInstance, jobs: JobsPort, idempot
     })),
   })
 
+  app.post<{ Params: JobParams; Body: CancelJobInput }>('/jobs/:job_id/cancel', {
+    schema: cancelOperation,
+    preValidation: bodyMayBeEmpty,
+    handler: async (request, reply) =>
+      sendJob(reply, await jobs.cancel(await resolveTenant(request), request.params.job_id, request.body)),
+  })
+
   app.patch<{ Params: JobParams; Body: JobPatch }>('/jobs/:job_id', {
     schema: editOperation,
     preValidation: (request, _reply, done) => done(request.body === undefined ? emptyBody() : undefined),
-    handler: async (request) => jobs.edit(await resolveTenant(request), request.params.job_id, request.body),
+    handler: async (request, reply) => {
+      const version = expectedVersion(request.headers['if-match'], request.body.version)
+      const patch = typeof version === 'number' ? { ...request.body, version } : request.body
+      return sendJob(reply, await jobs.edit(await resolveTenant(request), request.params.job_id, patch))
+    },
   })
 }

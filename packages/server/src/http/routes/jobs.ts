@@ -1,11 +1,12 @@
-import { Job, JobInput, JobList, limits } from '@carillon/contract'
-import { Type } from 'typebox'
+import { Job, JobInput, JobList, jobOrders, jobStates, limits, stringEnum, Tag } from '@carillon/contract'
+import { type Static, Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import type { IdempotencyPort, JobsPort } from '../api.js'
 import { idempotencyErrors, idempotencyHeaders, keptOrRefused, keyedCallOf } from '../idempotent.js'
 import { emptyBody } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
-import { type PageParameters, pageOf, pageSchema, readIntegers } from '../page.js'
+import { etagHeader, sendJob } from '../etag.js'
+import { pageOf, pageSchema, readIntegers } from '../page.js'
 import { refTo } from '../schemas.js'
 import { resolveTenant } from '../tenant.js'
 
@@ -15,6 +16,34 @@ export const jobParams = Type.Object({
 export interface JobParams {
   job_id: string
 }
+
+/** Texts of a query may have been encoded from anything; the database has no NUL. */
+const words = (max: number, description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: max, pattern: '^[^\\u0000]*$', description }))
+
+const listQuery = Type.Object(
+  {
+    search: words(
+      limits.search,
+      'A part of the name or the description, in any case; or the beginning of the id',
+    ),
+    tag: Type.Optional(
+      Type.Array(Tag, { maxItems: limits.tags, description: 'Has this tag; repeated: has all of them' }),
+    ),
+    state: Type.Optional(stringEnum(jobStates)),
+    target: words(limits.url, '`http`, `task` or `command`; or `http:HOST`, `task:NAME`'),
+    managed_by: words(limits.managedBy, 'Who owns the definition'),
+    order: Type.Optional(
+      stringEnum(jobOrders, {
+        default: 'newest',
+        description: 'next_run: by the next start, jobs without one at the end',
+      }),
+    ),
+    ...pageSchema(limits.page).properties,
+  },
+  { additionalProperties: false },
+)
+type ListQuery = Static<typeof listQuery>
 
 const createOperation = operation({
   operationId: 'createJob',
@@ -26,7 +55,7 @@ const createOperation = operation({
     201: {
       description: 'Registered, and kept through any crash',
       schema: refTo(Job),
-      headers: { Location: { type: 'string', description: 'Where the job is read' } },
+      headers: { Location: { type: 'string', description: 'Where the job is read' }, ...etagHeader },
     },
   },
   errors: [
@@ -49,8 +78,12 @@ const createOperation = operation({
 const listOperation = operation({
   operationId: 'listJobs',
   summary: 'List the jobs',
+  description:
+    'Every condition that is given has to hold. A cursor holds for the filter and the order that it was given for. A page ' +
+    'may have fewer jobs than asked for, or none, and still a next_cursor: a search for less than three letters or digits ' +
+    'in a row has no index, and goes through a bounded number of jobs a call.',
   tag: 'jobs',
-  querystring: pageSchema(limits.page),
+  querystring: listQuery,
   answers: {
     200: { description: 'A page; next_cursor is null on the last one', schema: refTo(JobList) },
   },
@@ -62,7 +95,7 @@ const getOperation = operation({
   summary: 'Read a job',
   tag: 'jobs',
   params: jobParams,
-  answers: { 200: { description: 'The job', schema: refTo(Job) } },
+  answers: { 200: { description: 'The job', schema: refTo(Job), headers: etagHeader } },
   errors: ['job_not_found', ...commonErrors],
 })
 
@@ -89,19 +122,28 @@ export function addJobRoutes(app: FastifyInstance, jobs: JobsPort, idempotency: 
         )
       }
       const job = await jobs.create(tenant, request.body)
-      return reply.code(201).header('Location', `/api/v1/jobs/${job.job_id}`).send(job)
+      return sendJob(reply.code(201).header('Location', `/api/v1/jobs/${job.job_id}`), job)
     },
   })
 
-  app.get<{ Querystring: PageParameters }>('/jobs', {
+  app.get<{ Querystring: ListQuery }>('/jobs', {
     schema: listOperation,
-    preValidation: readIntegers,
-    handler: async (request) => jobs.list(await resolveTenant(request), pageOf(request.query)),
+    preValidation: async (request) => {
+      const query = request.query as Record<string, unknown>
+      if (typeof query['tag'] === 'string') query['tag'] = [query['tag']]
+      await readIntegers(request)
+    },
+    handler: async (request) => {
+      const { tag, limit: _limit, cursor: _cursor, ...filter } = request.query
+      const tags = tag === undefined ? {} : { tags: tag }
+      return jobs.list(await resolveTenant(request), { ...pageOf(request.query), ...filter, ...tags })
+    },
   })
 
   app.get<{ Params: JobParams }>('/jobs/:job_id', {
     schema: getOperation,
-    handler: async (request) => jobs.get(await resolveTenant(request), request.params.job_id),
+    handler: async (request, reply) =>
+      sendJob(reply, await jobs.get(await resolveTenant(request), request.params.job_id)),
   })
 
   app.delete<{ Params: JobParams }>('/jobs/:job_id', {

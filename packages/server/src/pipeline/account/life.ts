@@ -15,12 +15,13 @@ export interface LifeRow {
   uuid: string
   tenant: number
   name: string
-  state: 'active' | 'paused' | 'ended' | 'deleted' | 'collected'
+  state: 'active' | 'paused' | 'ended' | 'cancelled' | 'deleted' | 'collected'
   version: number
   effective_from: number
   zone_data: string
   created_at: number
   ended_at: number | null
+  cancelled_at: number | null
   paused_at: number | null
   pause_reason: string | null
   paused_until: number | null
@@ -147,16 +148,21 @@ function stretchesOf(row: LifeRow, calendars: CalendarSet): Stretch[] {
   return stretches.reverse()
 }
 
-/** A deleted job owes nothing after its end; one that made all its runs, nothing after the last of them. */
+/** A job that was deleted or cancelled owes nothing after that; one that made all its runs, nothing after the last of them. */
 function endOf(row: LifeRow): number {
-  const deleted = row.state === 'deleted' ? (row.ended_at ?? row.now) : Number.POSITIVE_INFINITY
-  return usedUp(row) ? Math.min(deleted, row.accounted_through ?? row.now) : deleted
+  const wasEnded = row.state === 'deleted' || row.state === 'cancelled'
+  const end = wasEnded ? (row.ended_at ?? row.now) : Number.POSITIVE_INFINITY
+  return usedUp(row) ? Math.min(end, row.accounted_through ?? row.now) : end
 }
 
 /** Whether the job ended because it had made as many runs as it may. */
 export function usedUp({ state, definition, runs }: LifeRow): boolean {
   const most = definition?.max_runs ?? null
-  return (state === 'ended' || state === 'deleted') && most !== null && (runs ?? 0) >= most
+  return isOver(state) && most !== null && (runs ?? 0) >= most
+}
+
+function isOver(state: LifeRow['state']): boolean {
+  return state === 'ended' || state === 'cancelled' || state === 'deleted'
 }
 
 /** The ticks from one instant to another, both included, in order; also those after the end of the life. */

@@ -16,7 +16,7 @@ WITH page AS MATERIALIZED (
   LIMIT :most
 )
 SELECT page.job, page.partition, page.id::text AS uuid, page.tenant, page.name, page.state, page.version, page.effective_from,
-       page.zone_data, page.created_at, page.ended_at, page.paused_at, page.pause_reason, page.paused_until,
+       page.zone_data, page.created_at, page.ended_at, page.cancelled_at, page.paused_at, page.pause_reason, page.paused_until,
        page.ticks_changed_until, page.definition - 'payload' - 'target' AS definition,
        t.due, t.start_at, t.accounted_through, t.runs,
        (SELECT jsonb_agg(jsonb_build_object('from', s.from_ms, 'version', s.version, 'calendars', s.calendars,

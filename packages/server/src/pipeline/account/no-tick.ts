@@ -48,6 +48,10 @@ export function whyAfterEnd(life: Life, at: number): Answer {
     const summary = `No tick: the job ended${endedAt}, after ${row.runs} runs of at most ${row.definition?.max_runs}.`
     return { verdict: 'no_tick', reason: 'max_runs', summary, todo }
   }
+  if (row.cancelled_at !== null) {
+    const summary = `No tick: the job was cancelled at ${utc(row.cancelled_at)}, before this instant.`
+    return { verdict: 'no_tick', reason: 'job_cancelled', summary, todo: explain('job_cancelled').todo }
+  }
   return {
     verdict: 'no_tick',
     reason: 'deleted',

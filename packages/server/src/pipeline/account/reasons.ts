@@ -32,6 +32,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
   },
   deleted: { words: 'the job was deleted before it ran', todo: null },
   job_deleted: { words: 'the job was deleted before it ran', todo: null },
+  job_cancelled: {
+    words: 'the job was cancelled before it ran',
+    todo: 'A cancelled job stays so. Register it anew to let it go on: its name is free.',
+  },
   edited: {
     words: 'the job was edited before it was fired, and its missed_window passed over it',
     todo: null,

@@ -5,6 +5,7 @@ import { statement } from '../../db/statement.js'
 import type { Calendar, CalendarSet } from '../../time/schedule.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { noTickChanges, readTickChanges, type TickChanges } from '../tick-changes.js'
+import { utcText } from '../../time/iso-text.js'
 
 /** A run in flight, as look-at-runs.sql answers it. */
 export interface QueuedRun {
@@ -27,7 +28,7 @@ interface JobNow {
   tenant: number
   partition: number
   name: string
-  state: 'active' | 'paused' | 'ended' | 'deleted' | 'collected'
+  state: 'active' | 'paused' | 'ended' | 'cancelled' | 'deleted' | 'collected'
   version: number
   definition: JobDefinition | null
   one_off: boolean
@@ -36,6 +37,7 @@ interface JobNow {
   zone_data: string
   paused_until: number | null
   ticks_changed_until: number | null
+  cancelled_at: number | null
   due: number | null
   start_at: number | null
   runs: number
@@ -45,7 +47,7 @@ interface JobNow {
 
 /** A job under the lock of its timer, with its runs in flight: all that a change is decided by. */
 export interface Situation extends JobNow {
-  state: 'active' | 'paused' | 'ended'
+  state: 'active' | 'paused' | 'ended' | 'cancelled'
   definition: JobDefinition
   queued: QueuedRun[]
   /** What was asked of single ticks, ahead and in the past. */
@@ -84,17 +86,20 @@ export type Transactional = Pick<Database, 'transaction'>
 /**
  * One change of one job in one transaction. The calendars are locked against change, then the timer is locked, then the
  * runs are looked at and locked, and then the job is read: what a fire, a lease or another change did before is seen, and
- * nothing comes in between.
+ * nothing comes in between. A job that was cancelled is not changed any more, unless the change is made for it.
  */
 export async function changing<Result>(
   database: Transactional,
   job: JobName,
   work: (situation: Situation, calendars: CalendarSet, runner: Runner) => Promise<Result>,
+  { alsoCancelled = false } = {},
 ): Promise<Result> {
   try {
     return await database.transaction(async (runner) => {
       const calendars = await shareCalendars(runner, job.tenant)
-      return work(await situationOf(runner, job), calendars, runner)
+      const situation = await situationOf(runner, job)
+      if (situation.state === 'cancelled' && !alsoCancelled) throw wasCancelled(situation)
+      return work(situation, calendars, runner)
     })
   } catch (error) {
     throw isUniqueViolation(error, 'jobs_live_name') ? nameTaken(error) : error
@@ -146,10 +151,19 @@ async function lookAt(runner: Runner, jobs: number[]): Promise<Situation[]> {
   })
 }
 
+function wasCancelled({ uuid, cancelled_at: at }: Situation): CarillonError {
+  const when = at === null ? '' : ` at ${utcText(at)}`
+  return new CarillonError('job_cancelled', { detail: `The job ${jobIdOf(uuid)} was cancelled${when}.` })
+}
+
 export function notFound(jobId: string): CarillonError {
   return new CarillonError('job_not_found', {
     detail: `There is no job ${JSON.stringify(jobId.slice(0, 64))}.`,
   })
+}
+
+export function notFoundByName(name: string): CarillonError {
+  return new CarillonError('job_not_found', { detail: `There is no job named ${JSON.stringify(name)}.` })
 }
 
 export function nameTaken(cause?: unknown, name?: string): CarillonError {

@@ -63,6 +63,12 @@ export function patchDefinition(definition: JobDefinition, patch: JobPatch): Job
   return withDefaults(Object.fromEntries(merged) as unknown as JobInput, anchor)
 }
 
+/** Another definition in the place of a present one, with the defaults for what it does not say. */
+export function replaceDefinition({ anchor }: JobDefinition, input: JobInput): JobDefinition {
+  checkRetryRequest(input)
+  return withDefaults(input, anchor)
+}
+
 /** A limit that the policy would not look at is surely a mistake. */
 function checkOverlap({ overlap_policy: policy, max_concurrent: most }: JobDefinition): void {
   if (most === null || policy === 'ALLOW') return
@@ -77,6 +83,9 @@ export const neverFires = { pointer: '/schedule', message: 'names no instant aft
 function withDefaults(input: JobInput, anchor: number): JobDefinition {
   return {
     name: input.name,
+    description: input.description ?? null,
+    tags: input.tags ?? [],
+    managed_by: input.managed_by ?? null,
     schedule: input.schedule,
     timezone: input.timezone ?? 'UTC',
     dst_gap: input.dst_gap ?? 'run_after',

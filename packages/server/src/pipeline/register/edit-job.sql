@@ -13,12 +13,13 @@
 -- @param zone_data text
 -- @param calendars text
 -- @param state text
+-- @param reason text
 WITH old AS MATERIALIZED (
   SELECT * FROM carillon.jobs WHERE job = :job FOR UPDATE
 ),
 kept AS (
-  INSERT INTO carillon.job_versions (job, version, tenant, definition, route, created_at, partition)
-  SELECT job, version, tenant, definition, route, updated_at, partition FROM old
+  INSERT INTO carillon.job_versions (job, version, tenant, definition, route, created_at, reason, partition)
+  SELECT job, version, tenant, definition, route, updated_at, version_reason, partition FROM old
 ),
 stretch AS (
   INSERT INTO carillon.segments (job, from_ms, tenant, version, calendars, zone_data, reason, partition)
@@ -28,7 +29,7 @@ stretch AS (
 )
 UPDATE carillon.jobs j
 SET name = :name, definition = :definition::jsonb, version = j.version + 1, one_off = :one_off, route = :route,
-    effective_from = :from_ms, zone_data = :zone_data, state = :state,
+    effective_from = :from_ms, zone_data = :zone_data, state = :state, version_reason = :reason,
     ended_at = CASE WHEN :state = 'ended' THEN :now END, updated_at = :now, changed_at = :now
 FROM old
 WHERE j.job = old.job

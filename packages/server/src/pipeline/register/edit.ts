@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CarillonError, type JobDefinition, type JobPatch } from '@carillon/contract'
-import type { Database, Runner } from '../../db/pool.js'
+import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type CalendarSet, checkFrequency } from '../../time/schedule.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { calendarsNamed } from './calendar-content.js'
 import { audit, describeChange } from '../audit.js'
-import { changing, type JobName, type Situation, subjectOf } from './change.js'
+import { changing, type JobName, type Situation, subjectOf, type Transactional } from './change.js'
 import { checkDefinition, neverFires, patchDefinition } from './definition.js'
 import { hasEnded } from './ended.js'
 import { moveCursors } from './move.js'
@@ -25,12 +25,13 @@ const editStatement = statement<
     zone_data: string
     calendars: string | null
     state: string
+    reason: string | null
   },
   { version: number }
 >(new URL('./edit-job.sql', import.meta.url))
 
 export interface EditPorts {
-  database: Database
+  database: Transactional
   lateToleranceMs: number
   checkTarget: (target: JobDefinition['target']) => void
   routeOf: (runner: Runner, tenant: number, definition: JobDefinition) => Promise<number>
@@ -44,12 +45,33 @@ export async function editJob(
   patch: JobPatch,
   expected: { version?: number } = {},
 ): Promise<void> {
+  await changeDefinition(ports, name, {
+    to: ({ definition }) => patchDefinition(definition, patch),
+    ...expected,
+  })
+}
+
+export interface DefinitionChange {
+  /** The definition that it shall have, by what it is under the lock. May read; may throw. */
+  to: (situation: Situation, runner: Runner) => JobDefinition | Promise<JobDefinition>
+  /** The version that the change was made for. */
+  version?: number
+  /** Why, for people. */
+  reason?: string
+}
+
+/** Gives a job another definition: a new version, from the next tick on. The same one: nothing is done. */
+export async function changeDefinition(
+  ports: EditPorts,
+  name: JobName,
+  { to, version: expected, reason }: DefinitionChange,
+): Promise<void> {
   await changing(ports.database, name, async (situation, calendars, runner) => {
     const { job, now, state, tenant, definition: old } = situation
-    checkVersion(situation, expected.version)
+    checkVersion(situation, expected)
+    const definition = await to(situation, runner)
     if (state === 'ended' && takeBack(situation, null).count === 0) throw hasEnded(situation)
-    const definition = patchDefinition(old, patch)
-    if (isDeepStrictEqual(definition, old)) return
+    if (sameDefinition(definition, old)) return
     checkDefinition(definition)
     ports.checkTarget(definition.target)
     const planned = reschedule(
@@ -76,8 +98,19 @@ export async function editJob(
       zone_data: process.versions.tz ?? 'unknown',
       calendars: contentOf(calendars, old),
       state: planned.ends ? 'ended' : state === 'paused' ? 'paused' : 'active',
+      reason: reason ?? null,
     })
   })
+}
+
+/** One that was stored before a field came into being says of it what the default says. */
+export function sameDefinition(one: JobDefinition, other: JobDefinition): boolean {
+  return isDeepStrictEqual(asStored(one), asStored(other))
+}
+
+/** As it is after it was stored and read: JSON has no minus zero, for one. */
+function asStored(definition: JobDefinition): unknown {
+  return JSON.parse(JSON.stringify(patchDefinition(definition, {})))
 }
 
 function contentOf(calendars: CalendarSet, definition: JobDefinition): string | null {

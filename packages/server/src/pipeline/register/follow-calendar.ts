@@ -38,7 +38,7 @@ export async function followCalendar(runner: Runner, change: FollowedChange): Pr
   const after: CalendarSet = { ...others, [name]: next }
   const same = isDeepStrictEqual(old, next)
   const changes = situations
-    .filter(({ state, definition }) => state !== 'ended' && definition.exclude.includes(name))
+    .filter(({ state, definition }) => isLive(state) && definition.exclude.includes(name))
     .flatMap((situation) => planned(situation, before, after, lateToleranceMs))
     .filter(({ situation, rescheduled }) => !(same && isRight(situation, rescheduled)))
   const [first] = changes
@@ -57,6 +57,10 @@ export async function followCalendar(runner: Runner, change: FollowedChange): Pr
     calendars: changes.map(({ situation }) => JSON.stringify(calendarsNamed(situation.definition, before))),
     ends: changes.map(({ rescheduled }) => rescheduled.ends),
   })
+}
+
+function isLive(state: Situation['state']): boolean {
+  return state === 'active' || state === 'paused'
 }
 
 function planned(situation: Situation, before: CalendarSet, after: CalendarSet, lateToleranceMs: number) {

@@ -1,8 +1,17 @@
-import { type Job, type JobDefinition, type JobState, type JobWarning, retryViewOf } from '@carillon/contract'
+import {
+  type Job,
+  type JobDefinition,
+  type JobDefinitionView,
+  type JobState,
+  type JobWarning,
+  type RunStatus,
+  retryViewOf,
+} from '@carillon/contract'
 import { jobIdOf } from '../../platform/ids.js'
+import { utcText } from '../../time/iso-text.js'
 import { warnOfTemplate } from '../../time/template.js'
 
-/** A job as job-view.sql and list-jobs.sql answer it. */
+/** A job as job-view.sql and list/show-jobs.sql answer it. */
 export interface JobRow {
   job: number
   uuid: string
@@ -15,29 +24,58 @@ export interface JobRow {
   paused_at: number | null
   pause_reason: string | null
   paused_until: number | null
+  cancelled_at: number | null
+  cancel_reason: string | null
   kind: string
   task: string
   next_due: number | null
+  /** The newest tick of which a run is in flight, and of which there is a final row. */
+  live_due: number | null
+  live_status: 'running' | 'pending' | null
+  last_due: number | null
+  last_outcome: RunStatus | null
   served: boolean
 }
 
 export function jobView(row: JobRow): Job {
-  const { anchor: _anchor, ...definition } = row.definition
+  const last = lastOf(row)
   return {
     job_id: jobIdOf(row.uuid),
-    ...definition,
-    ...retryViewOf(definition),
+    ...definitionView(row.definition),
     state: row.state,
     version: row.version,
-    next_run_at: isoOrNull(row.next_due),
-    created_at: new Date(row.created_at).toISOString(),
-    updated_at: new Date(row.updated_at).toISOString(),
-    ended_at: isoOrNull(row.ended_at),
-    paused_at: isoOrNull(row.paused_at),
+    next_run_at: textOrNull(row.next_due),
+    last_run_at: textOrNull(last.due),
+    last_run_status: last.status,
+    created_at: utcText(row.created_at),
+    updated_at: utcText(row.updated_at),
+    ended_at: textOrNull(row.ended_at),
+    cancelled_at: textOrNull(row.cancelled_at),
+    cancel_reason: row.cancel_reason,
+    paused_at: textOrNull(row.paused_at),
     pause_reason: row.pause_reason,
-    paused_until: isoOrNull(row.paused_until),
-    warnings: row.state === 'ended' ? [] : warningsOf(row),
+    paused_until: textOrNull(row.paused_until),
+    warnings: row.state === 'ended' || row.state === 'cancelled' ? [] : warningsOf(row),
   }
+}
+
+/** A definition as people see it, with the fields that it was stored without. */
+export function definitionView({ anchor: _anchor, ...definition }: JobDefinition): JobDefinitionView {
+  return {
+    ...definition,
+    description: definition.description ?? null,
+    tags: definition.tags ?? [],
+    managed_by: definition.managed_by ?? null,
+    ...retryViewOf(definition),
+  }
+}
+
+/** A run in flight is newer than the row of an earlier round of its tick. */
+function lastOf(row: JobRow): { due: number | null; status: RunStatus | null } {
+  const inFlight = row.live_due !== null && row.live_due >= (row.last_due ?? row.live_due)
+  return inFlight
+    ? { due: row.live_due, status: row.live_status }
+    : { due: row.last_due, status: row.last_outcome }
 }
 
 function warningsOf(row: JobRow): JobWarning[] {
@@ -65,6 +103,6 @@ export function unserved(row: Pick<JobRow, 'kind' | 'task'>): JobWarning {
   }
 }
 
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+function textOrNull(ms: number | null): string | null {
+  return ms === null ? null : utcText(ms)
 }

@@ -13,7 +13,7 @@ export interface Move extends Pick<Settlement, 'skip' | 'skipNext' | 'replay'> {
   due: number | null
   startAt: number | null
   /** Why ticks were passed over or put off. */
-  reason: 'paused' | 'edited' | 'deleted'
+  reason: 'paused' | 'edited' | 'deleted' | 'job_cancelled'
   /** Of the replay, if one is made. */
   replayState: 'running' | 'paused'
   /** Ticks before that which are left out on request. */

@@ -1,10 +1,15 @@
 import {
+  type CancelJobInput,
   CarillonError,
   type Job,
   type JobDefinition,
+  type JobFilter,
   type JobInput,
   type JobPatch,
+  type JobVersion,
+  type JobVersionList,
   type PauseInput,
+  type RollbackInput,
   type Run,
 } from '@carillon/contract'
 import type { DatabaseClock } from '../../db/database-clock.js'
@@ -17,25 +22,25 @@ import { parkedUntil } from '../parked.js'
 import { type Answer, Idempotency, type KeyedCall, type Replayable, replay } from '../idempotency.js'
 import { Bulk, type BulkItem, type BulkOptions, type BulkOutcome } from './bulk.js'
 import { type Candidate, locationOf, viewOf } from './candidate.js'
-import { type JobName, notFound, shareCalendars } from './change.js'
+import { cancelJob } from './cancel.js'
+import { type JobName, notFound, notFoundByName, shareCalendars } from './change.js'
 import type { Quota } from './create.js'
 import { allInside, Creating, eachForItself, type Stored } from './creating.js'
 import { deleteJob } from './delete.js'
-import { editJob } from './edit.js'
+import { editJob, type EditPorts } from './edit.js'
 import { Folding } from './folding.js'
 import { type JobRow, jobView } from './job-view.js'
+import { JobLister } from './list/job-list.js'
 import { pauseJob } from './pause.js'
 import { resumeJob } from './resume.js'
 import { Routes } from './routes.js'
 import { triggerJob } from './trigger.js'
+import { type ExpectedVersion, namedStatement, upsertJob } from './upsert.js'
+import { allVersions, getVersion, listVersions, rollBack } from './versions.js'
 
 const viewStatement = statement<{ tenant: number; uuid: string; parked_until: number }, JobRow>(
   new URL('./job-view.sql', import.meta.url),
 )
-const listStatement = statement<
-  { tenant: number; before_job: number; most: number; parked_until: number },
-  JobRow
->(new URL('./list-jobs.sql', import.meta.url))
 const findStatement = statement<
   { tenant: number; uuid: string },
   { job: number; partition: number; state: string }
@@ -43,6 +48,8 @@ const findStatement = statement<
 
 export interface RegistryOptions {
   database: Database
+  /** Where the list finds keys; see JobLister. */
+  finder?: Database
   databaseClock: DatabaseClock
   minIntervalMs: number
   /** What a tenant may create that has no limits of its own. */
@@ -68,6 +75,7 @@ const defaultQuota: Quota = { maxJobs: 100_000, createPerSecond: 0 }
 /** Registers, shows, changes and removes jobs. What it acknowledges is committed. */
 export class Registry {
   private readonly routes: Routes
+  private readonly lister: JobLister
   private readonly creating: Creating
   private readonly folding: Folding
   private readonly bulk: Bulk
@@ -77,6 +85,7 @@ export class Registry {
     const { database, quota = defaultQuota, idempotency = new Idempotency(database) } = options
     this.idempotency = idempotency
     this.routes = new Routes(database)
+    this.lister = new JobLister(options)
     this.creating = new Creating({ ...options, quota, routes: this.routes })
     const place = eachForItself(database)
     this.folding = new Folding((tenant, candidates) =>
@@ -136,24 +145,11 @@ export class Registry {
     return this.view(tenant, requireUuid(jobId))
   }
 
-  async list(
+  list(
     tenant: number,
-    query: { limit: number; cursor: string | null },
+    query: JobFilter & { limit: number; cursor: string | null },
   ): Promise<{ data: Job[]; next_cursor: string | null }> {
-    const [before] = query.cursor === null ? [Number.MAX_SAFE_INTEGER] : decodeCursor(query.cursor)
-    if (before === undefined) throw new CarillonError('invalid_cursor')
-    const rows = await this.options.database.run(listStatement, {
-      tenant,
-      before_job: before,
-      most: query.limit + 1,
-      parked_until: parkedUntil,
-    })
-    const page = rows.slice(0, query.limit)
-    const last = page.at(-1)
-    return {
-      data: page.map(jobView),
-      next_cursor: rows.length > query.limit && last !== undefined ? encodeCursor([last.job]) : null,
-    }
+    return this.lister.list(tenant, query)
   }
 
   pause(tenant: number, jobId: string, input: PauseInput = {}): Promise<Job> {
@@ -164,19 +160,62 @@ export class Registry {
     return this.changed(tenant, jobId, (name) => resumeJob(this.options.database, name))
   }
 
+  cancel(tenant: number, jobId: string, input: CancelJobInput = {}): Promise<Job> {
+    return this.changed(tenant, jobId, (name) => cancelJob(this.options.database, name, input))
+  }
+
   /** `version` of the patch: the one that it was made for. */
   edit(tenant: number, jobId: string, { version, ...patch }: JobPatch): Promise<Job> {
-    const { database, lateToleranceMs = defaultLateToleranceMs, checkTarget } = this.options
-    const ports = {
-      database,
-      lateToleranceMs,
-      checkTarget,
-      routeOf: (runner: Runner, owner: number, definition: JobDefinition) =>
-        this.routes.of(owner, definition, runner),
-      minIntervalMs: (runner: Runner, owner: number) => this.creating.minIntervalMs(runner, owner),
-    }
     const expected = version === undefined ? {} : { version }
-    return this.changed(tenant, jobId, (name) => editJob(ports, name, patch, expected))
+    return this.changed(tenant, jobId, (name) => editJob(this.editPorts(), name, patch, expected))
+  }
+
+  /** The live job of a name, or else the latest of the past ones. */
+  async getByName(tenant: number, name: string): Promise<Job> {
+    const [found] = await this.options.database.run(namedStatement, { tenant, name })
+    if (found === undefined) throw notFoundByName(name)
+    return this.view(tenant, found.uuid)
+  }
+
+  async upsert(
+    tenant: number,
+    input: JobInput,
+    expected: ExpectedVersion,
+  ): Promise<{ job: Job; created: boolean }> {
+    const ports = {
+      ...this.editPorts(),
+      database: this.options.database,
+      create: async (owner: number, wanted: JobInput) =>
+        requireUuid((await this.create(owner, wanted)).job_id),
+    }
+    const { uuid, created } = await upsertJob(ports, tenant, input, expected)
+    if (!created) this.options.onChanged()
+    return { job: await this.view(tenant, uuid), created }
+  }
+
+  async versions(
+    tenant: number,
+    jobId: string,
+    query: { limit: number; cursor: string | null },
+  ): Promise<JobVersionList> {
+    const [before, ...rest] = query.cursor === null ? [allVersions] : decodeCursor(query.cursor)
+    if (before === undefined || before > allVersions || rest.length > 0)
+      throw new CarillonError('invalid_cursor')
+    const job = { tenant, uuid: requireUuid(jobId) }
+    const { versions, more } = await listVersions(this.options.database, job, { before, limit: query.limit })
+    const last = versions.at(-1)
+    return {
+      data: versions,
+      next_cursor: more && last !== undefined ? encodeCursor([last.version]) : null,
+    }
+  }
+
+  version(tenant: number, jobId: string, version: number): Promise<JobVersion> {
+    return getVersion(this.options.database, { tenant, uuid: requireUuid(jobId) }, version)
+  }
+
+  rollback(tenant: number, jobId: string, input: RollbackInput): Promise<Job> {
+    return this.changed(tenant, jobId, (name) => rollBack(this.editPorts(), name, input))
   }
 
   /** `inside`: in the caller's transaction. */
@@ -240,6 +279,17 @@ export class Registry {
       throw stored.status === 'known' ? new Error('A key was kept.') : stored.error
     if (isNear(stored.candidate.job.startAt, stored.candidate.now)) this.options.onChanged()
     return viewOf(stored.candidate, stored.served)
+  }
+
+  private editPorts(): EditPorts {
+    const { database, lateToleranceMs = defaultLateToleranceMs, checkTarget } = this.options
+    return {
+      database,
+      lateToleranceMs,
+      checkTarget,
+      routeOf: (runner, owner, definition) => this.routes.of(owner, definition, runner),
+      minIntervalMs: (runner, owner) => this.creating.minIntervalMs(runner, owner),
+    }
   }
 
   private async view(tenant: number, uuid: string): Promise<Job> {

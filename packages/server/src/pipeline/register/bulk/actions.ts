@@ -3,7 +3,9 @@ import type { Runner } from '../../../db/pool.js'
 import type { CalendarSet } from '../../../time/schedule.js'
 import { jobIdOf } from '../../../platform/ids.js'
 import { lockAndLook, notFound, shareCalendars, type Situation, type Transactional } from '../change.js'
+import { cancelJob } from '../cancel.js'
 import { deleteJob } from '../delete.js'
+import { changeDefinition } from '../edit.js'
 import { pauseJobs, planPause } from '../pause.js'
 import { planResume, resumeJobs } from '../resume.js'
 import { triggerJob } from '../trigger.js'
@@ -12,6 +14,7 @@ import type { Matched } from './filter.js'
 export interface ActionArguments {
   reason?: string
   until?: string
+  tags?: string[]
 }
 
 export interface JobError {
@@ -24,8 +27,11 @@ export interface JobError {
 export const chunkSizes: Record<OperationAction, number> = {
   pause: 500,
   resume: 500,
+  cancel: 25,
   delete: 25,
   trigger: 25,
+  tag: 25,
+  untag: 25,
 }
 
 /**
@@ -70,8 +76,38 @@ const doings: Record<OperationAction, Doing> = {
     )
     return refused
   },
+  cancel: (runner, situations, _calendars, { reason }) =>
+    oneByOne(runner, situations, (within, name) =>
+      cancelJob(within, name, reason === undefined ? {} : { reason }),
+    ),
   delete: (runner, situations) => oneByOne(runner, situations, deleteJob),
   trigger: (runner, situations) => oneByOne(runner, situations, triggerJob),
+  tag: (runner, situations, _calendars, { tags: given = [] }) =>
+    retag(runner, situations, (tags) => [...tags, ...given.filter((tag) => !tags.includes(tag))]),
+  untag: (runner, situations, _calendars, { tags: given = [] }) =>
+    retag(runner, situations, (tags) => tags.filter((tag) => !given.includes(tag))),
+}
+
+/** Tags are no matter of the schedule or the target: what was allowed when the job was defined is not asked again. */
+function retag(
+  runner: Runner,
+  situations: readonly Situation[],
+  change: (tags: string[]) => string[],
+): Promise<JobError[]> {
+  const routes = new Map(situations.map(({ uuid, route }) => [uuid, route]))
+  return oneByOne(runner, situations, (database, name) =>
+    changeDefinition(
+      {
+        database,
+        lateToleranceMs: 0,
+        checkTarget: () => undefined,
+        routeOf: () => Promise.resolve(routes.get(name.uuid) ?? 0),
+        minIntervalMs: () => Promise.resolve(0),
+      },
+      name,
+      { to: ({ definition }) => ({ ...definition, tags: change(definition.tags ?? []) }) },
+    ),
+  )
 }
 
 function planned<Plan>(

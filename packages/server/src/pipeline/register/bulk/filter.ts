@@ -1,4 +1,4 @@
-import type { JobFilter } from '@carillon/contract'
+import { jobStates, type OperationFilter } from '@carillon/contract'
 import type { Runner } from '../../../db/pool.js'
 import { statement } from '../../../db/statement.js'
 import { uuidOf } from '../../../platform/ids.js'
@@ -18,6 +18,8 @@ const matchStatement = statement<
     pattern: string | null
     kind: string | null
     target_name: string | null
+    tags: string[] | null
+    managed_by: string | null
     uuids: string[] | null
     counted: boolean
     most: number
@@ -25,7 +27,7 @@ const matchStatement = statement<
   Matched & { matched: number | null }
 >(new URL('./match-jobs.sql', import.meta.url))
 
-const allStates = ['active', 'paused', 'ended']
+const allStates = [...jobStates]
 
 export interface Stretch {
   after: number
@@ -37,7 +39,7 @@ export interface Stretch {
 export function matching(
   runner: Runner,
   tenant: number,
-  filter: JobFilter,
+  filter: OperationFilter,
   { after, through, most }: Stretch,
 ): Promise<Matched[]> {
   const range = { after_job: after, through_job: through, most }
@@ -48,7 +50,7 @@ export function matching(
 export async function countMatching(
   runner: Runner,
   tenant: number,
-  filter: JobFilter,
+  filter: OperationFilter,
   { through, most }: Omit<Stretch, 'after'>,
 ): Promise<{ matched: number; sample: Matched[] }> {
   const range = { after_job: 0, through_job: through, most }
@@ -56,7 +58,8 @@ export async function countMatching(
   return { matched: sample[0]?.matched ?? 0, sample }
 }
 
-function paramsOf({ search, state, target, job_ids: jobIds }: JobFilter) {
+function paramsOf(filter: OperationFilter) {
+  const { search, state, target, tags, managed_by: managedBy, job_ids: jobIds } = filter
   const colon = target?.indexOf(':') ?? -1
   const named = target !== undefined && colon >= 0
   return {
@@ -64,6 +67,8 @@ function paramsOf({ search, state, target, job_ids: jobIds }: JobFilter) {
     pattern: search === undefined ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`,
     kind: named ? target.slice(0, colon) : (target ?? null),
     target_name: named ? target.slice(colon + 1) : null,
+    tags: tags === undefined || tags.length === 0 ? null : tags,
+    managed_by: managedBy ?? null,
     // An id that is none matches no job.
     uuids: jobIds === undefined ? null : jobIds.flatMap((jobId) => uuidOf(jobId) ?? []),
   }

@@ -1,4 +1,4 @@
-import { type JobFilter, limits, type OperationAction } from '@carillon/contract'
+import { type OperationFilter, limits, type OperationAction } from '@carillon/contract'
 import type { Logger } from 'pino'
 import { codeOf, isDatabaseUnavailable } from '../../../db/errors.js'
 import type { Database, Runner } from '../../../db/pool.js'
@@ -10,7 +10,7 @@ interface Claimed {
   operation: number
   tenant: number
   action: OperationAction
-  filter: JobFilter
+  filter: OperationFilter
   arguments: ActionArguments
   cursor_job: number
   through_job: number

@@ -1,6 +1,6 @@
 import {
   CarillonError,
-  type JobFilter,
+  type OperationFilter,
   type Operation,
   type OperationInput,
   type OperationList,
@@ -16,7 +16,7 @@ interface OperationRow {
   operation: number
   uuid: string
   action: Operation['action']
-  filter: JobFilter
+  filter: OperationFilter
   state: Operation['state']
   total: number
   done: number
@@ -67,7 +67,7 @@ export class Operations {
 
   async start(tenant: number, input: OperationInput): Promise<Operation> {
     check(input)
-    const { action, filter = {}, reason, until } = input
+    const { action, filter = {}, reason, until, tags } = input
     const uuid = newUuid()
     const [latest] = await this.database.run(latestStatement, {})
     const through = latest?.job ?? 0
@@ -77,7 +77,7 @@ export class Operations {
       tenant,
       action,
       filter: JSON.stringify(filter),
-      arguments: JSON.stringify({ reason, until }),
+      arguments: JSON.stringify({ reason, until, tags }),
       total: matched,
       through_job: through,
     })
@@ -117,7 +117,7 @@ export class Operations {
 }
 
 /** What the schema cannot say. */
-function check({ action, filter = {}, all = false, reason, until }: OperationInput): void {
+function check({ action, filter = {}, all = false, reason, until, tags }: OperationInput): void {
   const refused = (pointer: string, message: string) =>
     new CarillonError('validation_failed', {
       detail: `${pointer} ${message}.`,
@@ -125,8 +125,12 @@ function check({ action, filter = {}, all = false, reason, until }: OperationInp
     })
   if (Object.keys(filter).length === 0 && !all)
     throw refused('/filter', 'says nothing: name the jobs, or send "all": true to mean every one')
+  const tagging = action === 'tag' || action === 'untag'
+  if (tagging && (tags === undefined || tags.length === 0)) throw refused('/tags', `is needed for ${action}`)
+  if (!tagging && tags !== undefined) throw refused('/tags', `is for tag and untag, not for ${action}`)
   if (action === 'pause') return
-  if (reason !== undefined) throw refused('/reason', `is for a pause, not for ${action}`)
+  if (reason !== undefined && action !== 'cancel')
+    throw refused('/reason', `is for a pause or cancel, not for ${action}`)
   if (until !== undefined) throw refused('/until', `is for a pause, not for ${action}`)
 }
 

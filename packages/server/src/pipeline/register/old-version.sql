@@ -1,0 +1,5 @@
+-- The definition of a version that is not the present one. Primary key.
+-- @param tenant int
+-- @param job bigint
+-- @param version int
+SELECT definition FROM carillon.job_versions WHERE tenant = :tenant AND job = :job AND version = :version
