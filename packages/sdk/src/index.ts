@@ -89,15 +89,25 @@ export type { TenancyCalls } from './tenancy.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
 export type { SigningSecretCalls } from './signing-secrets.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'
+export type { SchemaInput, SchemaIssue, SchemaOutput, StandardSchema } from './standard-schema.js'
+export { type StopReason, stopReasonOf, type TaskSignal, TaskStoppedError } from './stop.js'
+export { InvalidInputError, readInput, runTask } from './task-input.js'
 export {
   defineTask,
   isNonRetryable,
   NonRetryableError,
+  type PayloadOf,
   type TaskContext,
   type TaskDefinition,
   type TaskLog,
 } from './task.js'
-export { createWorker, type HttpWorker, type StopOptions, type WorkerOptions } from './worker/worker.js'
+export {
+  createWorker,
+  type HttpWorker,
+  type StartOptions,
+  type StopOptions,
+  type WorkerOptions,
+} from './worker/worker.js'
 export {
   EffectsUnavailableError,
   EffectsUsageError,
