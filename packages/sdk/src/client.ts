@@ -6,6 +6,7 @@ import { type JobCalls, jobCalls } from './jobs.js'
 import { type OperationCalls, operationCalls } from './operations.js'
 import { type RunCalls, runCalls } from './runs.js'
 import { type SigningSecretCalls, signingSecretCalls } from './signing-secrets.js'
+import { type SyncJob, type SyncOptions, type SyncPlan, syncJobs } from './sync.js'
 import { type TargetCalls, targetCalls } from './targets.js'
 import { type TenancyCalls, tenancyCalls } from './tenancy.js'
 import { type Call, send, type TransportOptions } from './transport.js'
@@ -38,18 +39,27 @@ export interface Client
     RunCalls,
     SigningSecretCalls,
     TargetCalls,
-    TenancyCalls {}
+    TenancyCalls {
+  /**
+   * Definitions in code: makes the jobs of an owner what the list says, and answers what that took. With `dryRun` it only
+   * says what it would do.
+   */
+  sync(jobs: readonly SyncJob[], options: SyncOptions): Promise<SyncPlan>
+}
 
 export function createClient(options: ClientOptions): Client {
   const transport = transportOf(options, 'createClient')
   const exchange = (what: Call) => send(transport, what)
   const call = async <T>(what: Call) => (await exchange(what)).value as T
+  const { jobs, backfills } = jobCalls(call, exchange)
   return {
+    jobs,
+    backfills,
+    sync: (wanted, options) => syncJobs(jobs, wanted, options),
     ...accountCalls(call),
     ...calendarCalls(call),
     ...deadLetterCalls(call),
     ...insightCalls(call),
-    ...jobCalls(call, exchange),
     ...operationCalls(call, transport.sleep),
     ...runCalls(call, transport),
     ...signingSecretCalls(call),
