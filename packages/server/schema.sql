@@ -50,6 +50,72 @@ BEGIN
   RETURN dropped;
 END $function$;
 
+CREATE OR REPLACE FUNCTION carillon.enqueue_task(task text, payload jsonb DEFAULT NULL::jsonb, at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, idempotency_key text DEFAULT NULL::text, options jsonb DEFAULT '{}'::jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  problem text;
+  due_at  bigint;
+BEGIN
+  IF NOT isfinite(at) THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'carillon.enqueue_task: at has to be an instant.';
+  END IF;
+  due_at := coalesce(floor(extract(epoch FROM at) * 1000)::bigint,
+                     carillon.now_ms() + ceil(extract(epoch FROM coalesce(delay, '0')) * 1000)::bigint);
+  problem := CASE
+    WHEN task IS NULL OR length(task) NOT BETWEEN 1 AND 200 THEN 'task has to have 1 to 200 characters'
+    WHEN at IS NOT NULL AND delay IS NOT NULL THEN 'give at or delay, not both'
+    WHEN due_at > carillon.now_ms() + 366 * 86400000::bigint THEN 'it may be due a year ahead at most'
+    WHEN octet_length(payload::text) > 1000000 THEN 'payload is larger than 1 MB'
+    WHEN jsonb_typeof(options) <> 'object' THEN 'options has to be an object'
+    WHEN options - '{name,max_retries,timeout_seconds,priority}'::text[] <> '{}' THEN
+      'options knows name, max_retries, timeout_seconds and priority, not '
+        || (SELECT string_agg(key, ', ') FROM jsonb_object_keys(options - '{name,max_retries,timeout_seconds,priority}'::text[]) AS key)
+    WHEN options ? 'name' AND (jsonb_typeof(options -> 'name') <> 'string' OR length(options ->> 'name') NOT BETWEEN 1 AND 200)
+      THEN 'options.name has to be a text of 1 to 200 characters'
+    WHEN NOT carillon.is_count(options -> 'max_retries', 0, 100) THEN 'options.max_retries has to be 0 to 100'
+    WHEN NOT carillon.is_count(options -> 'timeout_seconds', 1, 86400) THEN 'options.timeout_seconds has to be 1 to 86400'
+    WHEN NOT carillon.is_count(options -> 'priority', 0, 9) THEN 'options.priority has to be 0 to 9'
+  END;
+  IF problem IS NOT NULL THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'carillon.enqueue_task: ' || problem || '.';
+  END IF;
+  RETURN carillon.job_name_of(carillon.put_in_outbox(
+    carillon.enqueuing_tenant(), idempotency_key, NULL,
+    options || jsonb_build_object('task', task, 'payload', payload), due_at));
+END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.enqueue_trigger(job text, idempotency_key text DEFAULT NULL::text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  owner int := carillon.enqueuing_tenant();
+  wanted record;
+BEGIN
+  SELECT j.job, j.id INTO wanted FROM carillon.jobs j
+  WHERE j.tenant = owner AND j.name = enqueue_trigger.job AND j.state IN ('active', 'paused');
+  IF NOT FOUND THEN
+    RAISE invalid_parameter_value USING MESSAGE = format('carillon.enqueue_trigger: there is no live job named "%s".', left(job, 200));
+  END IF;
+  PERFORM carillon.put_in_outbox(owner, idempotency_key, wanted.job, NULL, NULL);
+  RETURN carillon.job_name_of(wanted.id);
+END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.enqueuing_tenant()
+ RETURNS integer
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT coalesce((SELECT tenant FROM carillon.enqueuers WHERE login = session_user),
+                  (SELECT tenant FROM carillon.tenants WHERE name = 'default'))
+$function$;
+
 CREATE OR REPLACE FUNCTION carillon.error_fingerprint(reason text, error text)
  RETURNS text
  LANGUAGE sql
@@ -78,6 +144,26 @@ AS $function$
 BEGIN
   LOCK TABLE carillon.queue IN SHARE MODE;
 END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.is_count(given jsonb, at_least integer, at_most integer)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE WHEN given IS NULL THEN true
+              WHEN jsonb_typeof(given) <> 'number' THEN false
+              ELSE given::numeric = trunc(given::numeric) AND given::numeric BETWEEN at_least AND at_most END
+$function$;
+
+CREATE OR REPLACE FUNCTION carillon.job_name_of(id uuid)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT 'job_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', 1 + substring(b.bits FROM 5 * i + 1 FOR 5)::int, 1),
+                              '' ORDER BY i)
+  FROM (SELECT B'00' || ('x' || replace(id::text, '-', ''))::bit(128) AS bits) b, generate_series(0, 25) AS i
+$function$;
 
 CREATE OR REPLACE FUNCTION carillon.lanes_with_runs(tasks text[], commands boolean, ahead_ms bigint, many integer, since bigint, routes integer[], ready_froms bigint[], waiting_froms bigint[], freed bigint[], OUT route integer, OUT ready bigint, OUT waiting bigint)
  RETURNS SETOF record
@@ -192,6 +278,26 @@ CREATE OR REPLACE FUNCTION carillon.now_ms()
  STABLE PARALLEL SAFE
 AS $function$ SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint $function$;
 
+CREATE OR REPLACE FUNCTION carillon.put_in_outbox(for_tenant integer, key text, triggered bigint, said jsonb, due_at bigint)
+ RETURNS uuid
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  digest text := encode(sha256(convert_to(for_tenant || ' ' || (triggered IS NULL)::text || ' ' || key, 'UTF8')), 'hex');
+  -- A UUID of version 8, made from the key: the same for each request with it.
+  made   uuid := CASE WHEN key IS NULL THEN gen_random_uuid()
+                 ELSE overlay(overlay(left(digest, 32) PLACING '8' FROM 13) PLACING '8' FROM 17)::uuid END;
+BEGIN
+  IF length(key) NOT BETWEEN 1 AND 255 THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'carillon: idempotency_key has to have 1 to 255 characters.';
+  END IF;
+  -- Waits for a transaction that notes the same key at this moment.
+  INSERT INTO carillon.outbox (tenant, id, job, definition, due, keyed)
+  VALUES (for_tenant, made, triggered, said, due_at, key IS NOT NULL)
+  ON CONFLICT (tenant, id) DO NOTHING;
+  RETURN made;
+END $function$;
+
 CREATE OR REPLACE FUNCTION carillon.timeline_base()
  RETURNS bigint
  LANGUAGE sql
@@ -302,6 +408,12 @@ CREATE TABLE carillon.effects (
   CONSTRAINT effects_effect_check CHECK (((length(effect) >= 1) AND (length(effect) <= 200))),
   CONSTRAINT effects_idempotency_key_check CHECK (((length(idempotency_key) >= 1) AND (length(idempotency_key) <= 300))),
   CONSTRAINT effects_result_check CHECK ((octet_length(result) <= 65536))
+);
+
+CREATE TABLE carillon.enqueuers (
+  login name NOT NULL,
+  tenant integer NOT NULL,
+  CONSTRAINT enqueuers_pkey PRIMARY KEY (login)
 );
 
 CREATE TABLE carillon.idempotency_keys (
@@ -420,6 +532,25 @@ CREATE TABLE carillon.migrations (
   checksum text NOT NULL,
   applied_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT migrations_pkey PRIMARY KEY (version)
+);
+
+CREATE TABLE carillon.outbox (
+  entry bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY,
+  tenant integer NOT NULL,
+  id uuid NOT NULL,
+  job bigint,
+  definition jsonb,
+  due bigint,
+  keyed boolean NOT NULL,
+  created_at bigint NOT NULL DEFAULT carillon.now_ms(),
+  claimed_until bigint NOT NULL DEFAULT 0,
+  done_at bigint,
+  refused_at bigint,
+  error text,
+  CONSTRAINT outbox_pkey PRIMARY KEY (entry),
+  CONSTRAINT outbox_tenant_id_key UNIQUE (tenant, id),
+  CONSTRAINT outbox_check CHECK (((job IS NULL) = ((definition IS NOT NULL) AND (due IS NOT NULL)))),
+  CONSTRAINT outbox_check1 CHECK (((done_at IS NULL) OR (refused_at IS NULL)))
 );
 
 CREATE TABLE carillon.partitions (
@@ -752,6 +883,10 @@ CREATE INDEX jobs_to_resume ON carillon.jobs USING btree (paused_until) WHERE (p
 
 CREATE INDEX ledger_history ON carillon.ledger USING btree (job, due DESC);
 
+CREATE INDEX outbox_old ON carillon.outbox USING btree (created_at) WHERE ((done_at IS NOT NULL) OR (refused_at IS NOT NULL));
+
+CREATE INDEX outbox_waiting ON carillon.outbox USING btree (entry) WHERE ((done_at IS NULL) AND (refused_at IS NULL));
+
 CREATE INDEX queue_cancel ON carillon.queue USING btree (holder) WHERE cancel_requested;
 
 CREATE INDEX queue_ready ON carillon.queue USING btree (route, available_at) WHERE ((holder IS NULL) AND ((places IS NULL) OR (slot >= 0)));
@@ -782,6 +917,8 @@ ALTER TABLE carillon.api_keys ADD CONSTRAINT api_keys_tenant_fkey FOREIGN KEY (t
 
 ALTER TABLE carillon.calendars ADD CONSTRAINT calendars_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
+ALTER TABLE carillon.enqueuers ADD CONSTRAINT enqueuers_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
 ALTER TABLE carillon.idempotency_keys ADD CONSTRAINT idempotency_keys_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.incarnations ADD CONSTRAINT incarnations_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
@@ -789,6 +926,8 @@ ALTER TABLE carillon.incarnations ADD CONSTRAINT incarnations_tenant_fkey FOREIG
 ALTER TABLE carillon.jobs ADD CONSTRAINT jobs_route_fkey FOREIGN KEY (route) REFERENCES carillon.routes(route);
 
 ALTER TABLE carillon.jobs ADD CONSTRAINT jobs_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
+ALTER TABLE carillon.outbox ADD CONSTRAINT outbox_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.redrives ADD CONSTRAINT redrives_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 

@@ -88,6 +88,14 @@ export type { RunCalls } from './runs.js'
 export type { TenancyCalls } from './tenancy.js'
 export { jobFor, type SyncEntry, SyncError, type SyncJob, type SyncOptions, type SyncPlan } from './sync.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
+export {
+  type Enqueued,
+  type EnqueuedTask,
+  type EnqueuedTrigger,
+  type EnqueueOptions,
+  enqueue,
+  type SqlClient,
+} from './enqueue.js'
 export type { SigningSecretCalls } from './signing-secrets.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'
 export type { SchemaInput, SchemaIssue, SchemaOutput, StandardSchema } from './standard-schema.js'

@@ -9,6 +9,7 @@ import { ResumeDue } from '../pipeline/register/resume-due.js'
 import type { Service } from '../platform/service.js'
 import { composeBreakers } from './breakers.js'
 import { type Context, type Hints, loop } from './context.js'
+import { composeOutbox } from './outbox.js'
 import { composeRemoteWatch } from './remote.js'
 import { composeFiring } from './firing.js'
 
@@ -95,6 +96,7 @@ export function composeScheduler(
       ...[owning, ...fire.services, rescuing, keeping, reporting, resuming, settling, redriving, watching],
       ...remote.services,
       composeBreakers(context, events),
+      ...composeOutbox(context, events, { jobChanged: () => fire.lookNow(), runFired: hints.runFired }),
     ],
     ownership,
     prepare: () => upkeep.makeDays(),

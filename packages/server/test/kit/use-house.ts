@@ -7,7 +7,17 @@ import { until } from './until.js'
 
 const emptied = [
   ...['queue', 'dead_letters', 'ledger', 'replays', 'timers', 'segments', 'job_versions', 'jobs'],
-  ...['incarnations', 'brake', 'alerts', 'redrives', 'signing_secrets', 'effects', 'targets'],
+  ...[
+    'incarnations',
+    'brake',
+    'alerts',
+    'redrives',
+    'signing_secrets',
+    'effects',
+    'targets',
+    'outbox',
+    'enqueuers',
+  ],
 ]
 
 /**

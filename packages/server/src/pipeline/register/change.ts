@@ -75,7 +75,7 @@ export interface JobName {
  * nothing comes in between.
  */
 export async function changing<Result>(
-  database: Database,
+  database: Pick<Database, 'transaction'>,
   job: JobName,
   work: (situation: Situation, calendars: CalendarSet, runner: Runner) => Promise<Result>,
 ): Promise<Result> {

@@ -64,8 +64,14 @@ export class Registry {
   }
 
   async create(tenant: number, input: JobInput): Promise<Job> {
-    const { database, databaseClock, checkTarget, onChanged } = this.options
     const uuid = newUuid()
+    await this.createAs(tenant, uuid, input)
+    return this.view(tenant, uuid)
+  }
+
+  /** Registers a job under an id that somebody gave it before. */
+  async createAs(tenant: number, uuid: string, input: JobInput): Promise<void> {
+    const { database, databaseClock, checkTarget, onChanged } = this.options
     const minIntervalMs = await this.minIntervalMs(database, tenant)
     const register = async (runner: Runner) => {
       const calendars = namesCalendar(input) ? await shareCalendars(runner, tenant) : {}
@@ -78,7 +84,6 @@ export class Registry {
     // A calendar must not change between the look at it and the job that is computed from it.
     await (namesCalendar(input) ? database.transaction(register) : register(database))
     onChanged()
-    return this.view(tenant, uuid)
   }
 
   get(tenant: number, jobId: string): Promise<Job> {
@@ -128,9 +133,26 @@ export class Registry {
     return this.changed(tenant, jobId, (name) => editJob(ports, name, patch, expected))
   }
 
-  async trigger(tenant: number, jobId: string): Promise<Run> {
+  trigger(tenant: number, jobId: string): Promise<Run> {
+    return this.triggerWith(tenant, requireUuid(jobId))
+  }
+
+  /** Makes a run, and what `within` does in the same transaction. */
+  async triggerWith(
+    tenant: number,
+    uuid: string,
+    within: (runner: Runner) => Promise<void> = () => Promise.resolve(),
+  ): Promise<Run> {
     const { database, onChanged, onTriggered } = this.options
-    const run = await triggerJob(database, { tenant, uuid: requireUuid(jobId) })
+    const together: Pick<Database, 'transaction'> = {
+      transaction: (work) =>
+        database.transaction(async (runner) => {
+          const result = await work(runner)
+          await within(runner)
+          return result
+        }),
+    }
+    const run = await triggerJob(together, { tenant, uuid })
     onChanged()
     if (run.status === 'pending') onTriggered?.()
     return run

@@ -36,7 +36,7 @@ const triggerStatement = statement<
 const triggerOrigin = 1
 
 /** A run now, beside the schedule: it takes no tick's place in the account, and the next tick comes all the same. */
-export function triggerJob(database: Database, name: JobName): Promise<Run> {
+export function triggerJob(database: Pick<Database, 'transaction'>, name: JobName): Promise<Run> {
   return changing(database, name, async (situation, calendars, runner) => {
     const { job, now, definition } = situation
     const queued = await clearStaged(runner, situation, calendars)
