@@ -1,4 +1,11 @@
-import type { Job, JobInput, JobLabels } from '@carillon/contract'
+import {
+  differingFields,
+  fieldsOfInput,
+  fieldsOfJob,
+  type Job,
+  type JobInput,
+  type JobLabels,
+} from '@carillon/contract'
 import { ApiError } from './errors.js'
 import type { JobCalls } from './jobs.js'
 import type { PayloadOf, TaskDefinition } from './task.js'
@@ -150,7 +157,6 @@ class Step {
       this.plan.conflicts.push({ ...entryOf(present), owner: other })
       return
     }
-    const { differingFields, fieldsOfInput, fieldsOfJob } = await import('@carillon/contract')
     const fields = differingFields(fieldsOfJob(present), fieldsOfInput(definition))
     if (fields.length === 0) {
       this.plan.unchanged.push(entryOf(present))
