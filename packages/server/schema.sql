@@ -146,6 +146,26 @@ BEGIN
   LOCK TABLE carillon.queue IN SHARE MODE;
 END $function$;
 
+CREATE OR REPLACE FUNCTION carillon.is_count(given jsonb, at_least integer, at_most integer)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE WHEN given IS NULL THEN true
+              WHEN jsonb_typeof(given) <> 'number' THEN false
+              ELSE given::numeric = trunc(given::numeric) AND given::numeric BETWEEN at_least AND at_most END
+$function$;
+
+CREATE OR REPLACE FUNCTION carillon.job_name_of(id uuid)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT 'job_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', 1 + substring(b.bits FROM 5 * i + 1 FOR 5)::int, 1),
+                              '' ORDER BY i)
+  FROM (SELECT B'00' || ('x' || replace(id::text, '-', ''))::bit(128) AS bits) b, generate_series(0, 25) AS i
+$function$;
+
 CREATE OR REPLACE FUNCTION carillon.lanes_with_runs(tasks text[], commands boolean, ahead_ms bigint, many integer, since bigint, routes integer[], ready_froms bigint[], waiting_froms bigint[], freed bigint[], OUT route integer, OUT ready bigint, OUT waiting bigint)
  RETURNS SETOF record
  LANGUAGE plpgsql
@@ -466,6 +486,12 @@ CREATE TABLE carillon.effects (
   CONSTRAINT effects_effect_check CHECK (((length(effect) >= 1) AND (length(effect) <= 200))),
   CONSTRAINT effects_idempotency_key_check CHECK (((length(idempotency_key) >= 1) AND (length(idempotency_key) <= 300))),
   CONSTRAINT effects_result_check CHECK ((octet_length(result) <= 65536))
+);
+
+CREATE TABLE carillon.enqueuers (
+  login name NOT NULL,
+  tenant integer NOT NULL,
+  CONSTRAINT enqueuers_pkey PRIMARY KEY (login)
 );
 
 CREATE TABLE carillon.idempotency_keys (
@@ -1055,6 +1081,8 @@ ALTER TABLE carillon.alerts ADD CONSTRAINT alerts_tenant_fkey FOREIGN KEY (tenan
 ALTER TABLE carillon.api_keys ADD CONSTRAINT api_keys_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.calendars ADD CONSTRAINT calendars_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
+ALTER TABLE carillon.enqueuers ADD CONSTRAINT enqueuers_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.idempotency_keys ADD CONSTRAINT idempotency_keys_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 

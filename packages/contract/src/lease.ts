@@ -145,13 +145,15 @@ export const HeartbeatAnswer = Type.Object(
 )
 export type HeartbeatAnswer = Static<typeof HeartbeatAnswer>
 
-export const closeOutcomes = ['success', 'failed', 'released'] as const
+export const closeOutcomes = ['success', 'failed', 'released', 'interrupted'] as const
 
 export const AttemptReport = Type.Object(
   {
     ...runRef,
     outcome: stringEnum(closeOutcomes, {
-      description: 'released: not begun, and handed back. No attempt is used up',
+      description:
+        "released: not begun, and handed back. interrupted: begun, and cut short by the worker's own shutdown; it is handed " +
+        'back too, or closed as failed where the job says on_lost: fail. Neither uses up an attempt',
     }),
     result: Type.Optional(
       Type.Unknown({ description: 'Any JSON value; of more than 4 KiB the start is kept' }),

@@ -1,4 +1,36 @@
 export type {
+  ApiKey,
+  AuditEntry,
+  AuditQuery,
+  Backfill,
+  BackfillCount,
+  BackfillInput,
+  BulkAnswer,
+  BulkInput,
+  BulkResult,
+  ForecastQuery,
+  JobLabels,
+  JobQuery,
+  JobVersion,
+  KeyInput,
+  KeyRole,
+  LoadForecast,
+  LoadSuggestion,
+  Operation,
+  OperationCount,
+  OperationFilter,
+  OperationInput,
+  Page,
+  PlannedTick,
+  PreviewInput,
+  RevealedApiKey,
+  RunListQuery,
+  RunPage,
+  ScheduleExplanation,
+  SchedulePreview,
+  Stats,
+  Tenant,
+  TenantInput,
   PauseInput,
   JobPatch,
   CalendarList,
@@ -46,19 +78,45 @@ export type { AccountCalls, VerifyOptions } from './account.js'
 export type { CalendarCalls } from './calendars.js'
 export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
 export type { TargetCalls } from './targets.js'
-export { type Client, type ClientOptions, createClient, type RunQuery } from './client.js'
+export { type Client, type ClientOptions, createClient } from './client.js'
+export type { InsightCalls } from './insight.js'
+export type { IfMatch, JobCalls, RunQuery } from './jobs.js'
+export type { OperationCalls, OperationWaitOptions } from './operations.js'
+export type { OnceOptions } from './paths.js'
+export type { RunEvent, StreamOptions } from './run-stream.js'
+export type { RunCalls } from './runs.js'
+export type { TenancyCalls } from './tenancy.js'
+export { jobFor, type SyncEntry, SyncError, type SyncJob, type SyncOptions, type SyncPlan } from './sync.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
+export {
+  type Enqueued,
+  type EnqueuedTask,
+  type EnqueuedTrigger,
+  type EnqueueOptions,
+  enqueue,
+  type SqlClient,
+} from './enqueue.js'
 export type { SigningSecretCalls } from './signing-secrets.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'
+export type { SchemaInput, SchemaIssue, SchemaOutput, StandardSchema } from './standard-schema.js'
+export { type StopReason, stopReasonOf, type TaskSignal, TaskStoppedError } from './stop.js'
+export { InvalidInputError, readInput, runTask } from './task-input.js'
 export {
   defineTask,
   isNonRetryable,
   NonRetryableError,
+  type PayloadOf,
   type TaskContext,
   type TaskDefinition,
   type TaskLog,
 } from './task.js'
-export { createWorker, type HttpWorker, type StopOptions, type WorkerOptions } from './worker/worker.js'
+export {
+  createWorker,
+  type HttpWorker,
+  type StartOptions,
+  type StopOptions,
+  type WorkerOptions,
+} from './worker/worker.js'
 export {
   EffectsUnavailableError,
   EffectsUsageError,

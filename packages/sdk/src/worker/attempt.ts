@@ -1,5 +1,7 @@
 import type { AttemptReport, Lease } from '@carillon/contract'
+import { stopReasonOf, TaskStoppedError } from '../stop.js'
 import { effectsUnavailable } from '../task-effects.js'
+import { runTask } from '../task-input.js'
 import { isNonRetryable, type TaskContext, type TaskDefinition, type TaskLog } from '../task.js'
 
 /** What is known of an attempt while it goes on. */
@@ -8,6 +10,8 @@ export interface Held {
   /** The life of the worker that it was leased to: a result is always told in its name. */
   readonly workerId: string
   readonly stop: AbortController
+  /** Asks the server whether it is still held and wanted. What it says aborts `stop`. */
+  readonly confirm: () => Promise<void>
 }
 
 type Ending = Omit<AttemptReport, 'run_id' | 'fencing_token' | 'started_at'>
@@ -23,7 +27,7 @@ export async function runAttempt(task: TaskDefinition, held: Held, log: TaskLog)
   const { lease, stop } = held
   const startedAt = new Date().toISOString()
   const timer = setTimeout(
-    () => stop.abort(new DOMException(`not done within ${lease.timeout_seconds} s`, 'TimeoutError')),
+    () => stop.abort(new TaskStoppedError('timeout', `not done within ${lease.timeout_seconds} s`)),
     Math.min(lease.timeout_seconds * 1000, longestTimeout),
   )
   const aborted = new Promise<Ending>((resolve) => {
@@ -31,7 +35,7 @@ export async function runAttempt(task: TaskDefinition, held: Held, log: TaskLog)
   })
   const finished = (async (): Promise<Ending> => {
     try {
-      const result = await task.run(lease.payload, contextOf(held, log))
+      const result = await runTask(task, lease.payload, contextOf(held, log))
       return { outcome: 'success', result: storable(result) }
     } catch (error) {
       return failure(error)
@@ -42,7 +46,7 @@ export async function runAttempt(task: TaskDefinition, held: Held, log: TaskLog)
   return { run_id: lease.run_id, fencing_token: lease.fencing_token, started_at: startedAt, ...ending }
 }
 
-function contextOf({ lease, stop }: Held, log: TaskLog): TaskContext {
+function contextOf({ lease, stop, confirm }: Held, log: TaskLog): TaskContext {
   return {
     runId: lease.run_id,
     jobId: lease.job_id,
@@ -53,12 +57,20 @@ function contextOf({ lease, stop }: Held, log: TaskLog): TaskContext {
     idempotencyKey: lease.idempotency_key,
     catchUp: lease.catch_up,
     signal: stop.signal,
+    async heartbeat(progress) {
+      stop.signal.throwIfAborted()
+      if (progress !== undefined) log.info('progress', { progress })
+      await confirm()
+      stop.signal.throwIfAborted()
+    },
     log,
     ...effectsUnavailable,
   }
 }
 
 function failure(error: unknown): Ending {
+  // Cut short by this worker's own shutdown: that is no failure of the run's, and uses up no attempt.
+  if (stopReasonOf(error) === 'shutdown') return { outcome: 'interrupted', error: textOf(error) }
   return { outcome: 'failed', error: textOf(error), retryable: !isNonRetryable(error) }
 }
 

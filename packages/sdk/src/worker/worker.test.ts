@@ -1,6 +1,13 @@
 import type { CloseInput, HeartbeatInput, Lease, LeaseInput } from '@carillon/contract'
 import { afterEach, expect, test } from 'vitest'
-import { createWorker, defineTask, type HttpWorker, NonRetryableError, type TaskContext } from '../index.js'
+import {
+  createWorker,
+  defineTask,
+  type HttpWorker,
+  NonRetryableError,
+  stopReasonOf,
+  type TaskContext,
+} from '../index.js'
 
 const running: HttpWorker[] = []
 afterEach(async () => {
@@ -27,6 +34,9 @@ class Server {
   /** Answers to closes that get lost on the way, after the server took them. */
   losing = 0
   leaseSeconds = 30
+  heartbeatSeconds = 0.02
+  /** Heartbeats get no answer. */
+  deaf = false
   private queue: Lease[] = []
   private tokens = 0
 
@@ -61,8 +71,9 @@ class Server {
     const terms = {
       worker_id: body.worker_id ?? `node_${this.lives++}`,
       lease_seconds: this.leaseSeconds,
-      heartbeat_seconds: 0.02,
+      heartbeat_seconds: this.heartbeatSeconds,
     }
+    if (path.endsWith('/heartbeat') && this.deaf) throw new TypeError('fetch failed')
     if (path.endsWith('/heartbeat')) {
       this.beats.push(body as HeartbeatInput)
       return answer(200, { ...terms, held: [], stop: this.stop, lost: this.lost })
@@ -123,7 +134,7 @@ function held() {
   const run = (_input: unknown, ctx: TaskContext) =>
     new Promise((resolve, reject) => {
       open.push({ ctx, finish: resolve })
-      ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error))
+      ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))
     })
   return { open, run }
 }
@@ -203,8 +214,9 @@ test('a result whose answer was lost is sent again, and its run is named until i
 
 test.each([
   ['cancelled', (server: Server, lease: Lease) => (server.stop = [{ ...lease, reason: 'cancel_requested' }])],
+  ['replaced', (server: Server, lease: Lease) => (server.stop = [{ ...lease, reason: 'replaced' }])],
   ['lost', (server: Server, lease: Lease) => (server.lost = [lease])],
-])('the signal of a run that is %s aborts', async (_what, tell) => {
+])('the signal of a run that is %s aborts, and says why', async (what, tell) => {
   const server = new Server()
   const lease = server.put(1)
   const { open, run } = held()
@@ -212,8 +224,94 @@ test.each([
   await until(() => open.length === 1)
   tell(server, lease)
   await until(() => open[0]?.ctx.signal.aborted === true)
+  expect(stopReasonOf(open[0]?.ctx.signal)).toBe(what)
   await until(() => server.reports().length === 1)
   expect(server.reports()).toMatchObject([{ outcome: 'failed' }])
+})
+
+test('a heartbeat of a handler asks the server, and throws once the run is not its own', async () => {
+  const server = new Server()
+  server.heartbeatSeconds = 60
+  const lease = server.put(1)
+  const thrown: unknown[] = []
+  start(server, async (_, ctx) => {
+    await Promise.all([ctx.heartbeat(), ctx.heartbeat({ done: 1 }), ctx.heartbeat()])
+    await ctx.heartbeat()
+    const asked = server.beats.length
+    server.lost = [lease]
+    await new Promise((resolve) => setTimeout(resolve, 1_010))
+    await ctx.heartbeat().catch((error: unknown) => thrown.push(error))
+    return asked
+  })
+  await until(() => thrown.length === 1)
+  expect(stopReasonOf(thrown[0])).toBe('lost')
+  expect(server.beats).toHaveLength(2)
+})
+
+test('a heartbeat that nobody hears is no loss', async () => {
+  const server = new Server()
+  server.heartbeatSeconds = 60
+  server.put(1)
+  server.deaf = true
+  start(server, async (_, ctx) => {
+    await ctx.heartbeat()
+    return 'went on'
+  })
+  await until(() => server.reports().length === 1)
+  expect(server.reports()).toMatchObject([{ outcome: 'success', result: 'went on' }])
+})
+
+test('a payload that does not fit is told as failed for good, and the handler is not called', async () => {
+  const server = new Server()
+  server.put({ n: 'x' })
+  const strict = defineTask({
+    id: 'task',
+    input: {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: () => ({ issues: [{ message: 'is no number', path: ['n'] }] }),
+      },
+    },
+    run: () => 'called',
+  })
+  const worker = createWorker({ url: 'http://carillon.test', tasks: [strict], fetch: server.fetch })
+  running.push(worker)
+  worker.start()
+  await until(() => server.reports().length === 1)
+  expect(server.reports()).toMatchObject([
+    { outcome: 'failed', retryable: false, error: expect.stringContaining('/n: is no number') as string },
+  ])
+})
+
+test('what cannot end within the time of a stop is interrupted, not failed', async () => {
+  const server = new Server()
+  server.put(1)
+  const { open, run } = held()
+  const worker = start(server, run)
+  await until(() => open.length === 1)
+  await worker.stop({ withinMs: 0 })
+  expect(stopReasonOf(open[0]?.ctx.signal)).toBe('shutdown')
+  expect(server.reports()).toMatchObject([{ outcome: 'interrupted' }])
+})
+
+test('a signal of the process stops the worker, and nothing listens for it afterwards', async () => {
+  const server = new Server()
+  const worker = createWorker({
+    url: 'http://carillon.test',
+    tasks: [defineTask({ id: 'task', run: () => 1 })],
+    fetch: server.fetch,
+    waitSeconds: 0,
+  })
+  running.push(worker)
+  const before = process.listenerCount('SIGUSR2')
+  worker.start({ signals: ['SIGUSR2'], withinMs: 100 })
+  server.put(1)
+  await until(() => server.reports().length === 1)
+  process.emit('SIGUSR2')
+  await until(() => server.closes.some(({ leave }) => leave === true))
+  await worker.stop()
+  expect(process.listenerCount('SIGUSR2')).toBe(before)
 })
 
 test('a run over its time is over, also for a handler that hears no signal', async () => {

@@ -10,6 +10,7 @@ import type {
 } from '@carillon/contract'
 import { type ClientOptions, transportOf } from '../client.js'
 import { ApiError } from '../errors.js'
+import { type StopReason, TaskStoppedError } from '../stop.js'
 import type { TaskDefinition, TaskLog } from '../task.js'
 import { type Call, send } from '../transport.js'
 import { type Held, runAttempt } from './attempt.js'
@@ -29,8 +30,13 @@ export interface WorkerOptions extends Omit<ClientOptions, 'maxRetries' | 'sleep
 }
 
 export interface StopOptions {
-  /** How long runs under way may go on. Then their signals abort, and they are told as failed. Default 25,000. */
+  /** How long runs under way may go on. Then their signals abort, and they are handed back. Default 25,000. */
   withinMs?: number
+}
+
+export interface StartOptions extends StopOptions {
+  /** Signals of the process that stop the worker. After that the process ends by itself, if nothing else keeps it. */
+  signals?: readonly NodeJS.Signals[]
 }
 
 /** Runs tasks in this process, for jobs on a server elsewhere. */
@@ -39,7 +45,7 @@ export interface HttpWorker {
   readonly workerId: string | undefined
   /** How many runs it holds now. */
   readonly running: number
-  start(): void
+  start(options?: StartOptions): void
   /** Takes nothing more, lets runs under way end, says good-bye. Safe to call twice. */
   stop(options?: StopOptions): Promise<void>
 }
@@ -51,6 +57,8 @@ export function createWorker(options: WorkerOptions): HttpWorker {
 const answerMs = 10_000
 const mostPerCall = 100
 const mostNamed = 1_000
+/** How long an answer to a heartbeat counts for handlers that ask. */
+const freshMs = 1_000
 const noLog: TaskLog = { info: () => {}, warn: () => {}, error: () => {} }
 
 class Worker implements HttpWorker {
@@ -67,6 +75,8 @@ class Worker implements HttpWorker {
   private polling: Promise<void> | null = null
   private beating: Promise<void> | null = null
   private stopped: Promise<void> | null = null
+  private confirming: Promise<void> | null = null
+  private confirmedAt = Number.NEGATIVE_INFINITY
   private leaseMs = 30_000
   private heartbeatMs = 10_000
   /** When the last call was sent that got an answer: from then on the server counts. */
@@ -98,8 +108,13 @@ class Worker implements HttpWorker {
     return this.held.size
   }
 
-  start(): void {
+  start({ signals = [], ...stop }: StartOptions = {}): void {
     if (this.polling !== null) throw new Error('The worker was started twice.')
+    for (const signal of signals) {
+      const onSignal = () => void this.stop(stop)
+      process.once(signal, onSignal)
+      this.ended.signal.addEventListener('abort', () => process.off(signal, onSignal))
+    }
     this.polling = this.leaseLoop()
   }
 
@@ -154,7 +169,7 @@ class Worker implements HttpWorker {
   }
 
   private async run(lease: Lease, workerId: string): Promise<void> {
-    const held: Held = { lease, workerId, stop: new AbortController() }
+    const held: Held = { lease, workerId, stop: new AbortController(), confirm: () => this.confirm(workerId) }
     const { run_id, fencing_token } = lease
     // Held until the server has answered for its result: until then it is named as this worker's.
     this.held.set(fencing_token, held)
@@ -181,6 +196,7 @@ class Worker implements HttpWorker {
       }
       if (performance.now() - this.heardAt > this.leaseMs) {
         this.abandon(
+          'lost',
           'nothing was heard from the server for longer than the lease: it may be with another worker',
         )
       }
@@ -193,12 +209,34 @@ class Worker implements HttpWorker {
     const timeoutMs = Math.min(answerMs, this.heartbeatMs)
     const answer = await this.call<HeartbeatAnswer>('/heartbeat', input, { timeoutMs })
     for (const { fencing_token, reason } of answer.stop) {
-      const why = reason === 'replaced' ? 'a newer run of this job takes its place' : 'the run was cancelled'
-      this.held.get(fencing_token)?.stop.abort(new Error(why))
+      const stopped =
+        reason === 'replaced'
+          ? new TaskStoppedError('replaced', 'a newer run of this job takes its place')
+          : new TaskStoppedError('cancelled', 'the run was cancelled')
+      this.held.get(fencing_token)?.stop.abort(stopped)
     }
     for (const { fencing_token } of answer.lost) {
-      this.held.get(fencing_token)?.stop.abort(new Error('the lease of this run was lost'))
+      this.held.get(fencing_token)?.stop.abort(new TaskStoppedError('lost', 'the lease of this run was lost'))
     }
+  }
+
+  /** For handlers that ask: one call for all of them, and none while the last answer is fresh. */
+  private async confirm(workerId: string): Promise<void> {
+    if (workerId !== this.workerId || performance.now() - this.confirmedAt < freshMs) return
+    this.confirming ??= this.heartbeat(workerId)
+      .then(
+        () => {
+          this.confirmedAt = performance.now()
+        },
+        (error: unknown) => {
+          // Not heard is not lost: the loop of heartbeats knows when the lease is over.
+          if (!this.isGone(error)) this.log.warn('a heartbeat was not heard', { error: String(error) })
+        },
+      )
+      .finally(() => {
+        this.confirming = null
+      })
+    await this.confirming
   }
 
   /** All that it holds; undefined where that is more than a call may name. */
@@ -220,12 +258,12 @@ class Worker implements HttpWorker {
     this.workerId = undefined
     this.life.abort()
     this.life = new AbortController()
-    this.abandon('the lease of this run was lost')
+    this.abandon('lost', 'the lease of this run was lost')
     return true
   }
 
-  private abandon(why: string): void {
-    for (const { stop } of this.held.values()) stop.abort(new Error(why))
+  private abandon(reason: StopReason, why: string): void {
+    for (const { stop } of this.held.values()) stop.abort(new TaskStoppedError(reason, why))
   }
 
   private room(): Promise<void> {
@@ -240,7 +278,7 @@ class Worker implements HttpWorker {
     // The call that was just given up may have been answered: what it brought is handed back, since nobody named it.
     if (this.workerId !== undefined) await this.lease(0, this.life.signal).catch(() => undefined)
     await this.idleWithin(withinMs)
-    this.abandon('the worker is shutting down')
+    this.abandon('shutdown', 'the worker is shutting down')
     await this.idleWithin(answerMs)
     const { workerId } = this
     if (workerId !== undefined) {

@@ -10,6 +10,7 @@ import type { Service } from '../platform/service.js'
 import { composeBackground } from './background.js'
 import { composeBreakers } from './breakers.js'
 import { type Context, type Hints, loop } from './context.js'
+import { composeOutbox } from './outbox.js'
 import { composeRemoteWatch } from './remote.js'
 import { composeFiring } from './firing.js'
 
@@ -99,6 +100,7 @@ export function composeScheduler(
       ...background.services,
       ...remote.services,
       composeBreakers(context, events),
+      ...composeOutbox(context, events, { jobChanged: () => fire.lookNow(), runFired: hints.runFired }),
     ],
     ownership,
     prepare: () => upkeep.makeDays(),

@@ -67,10 +67,11 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       handBack: (holder, runs) => queue.handBack(holder, runs),
       stillHeld: (holder, runs) => queue.stillHeld(holder, runs),
       definitions: (wanted) => queue.definitions(wanted),
-      deliver: async (run, definition, signal, startedAt) => {
-        const delivered = await deliver(targets, run, definition, signal, (idempotencyKey) =>
-          effects.of({ run, definition: definition.definition, startedAt, idempotencyKey }),
-        )
+      deliver: async (run, definition, signal, { startedAt, confirm }) => {
+        const delivered = await deliver(targets, run, definition, signal, {
+          confirm,
+          effects: (idempotencyKey) => effects.of({ run, ...definition, startedAt, idempotencyKey }),
+        })
         if (isClosed(delivered)) return delivered
         const said = outcomeOf(run, definition, delivered)
         if (said !== null) hosts.note(said)
@@ -118,12 +119,12 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       record.giveUp()
       doubtful.giveUp()
     },
-    close: async () =>
-      void (await Promise.all([
-        ...[targets.http, targets.task, targets.command].map((target) => target.close()),
-        effects.close(),
-      ])),
+    close: () => closeAll([...Object.values(targets), effects]),
   }
+}
+
+async function closeAll(open: readonly { close(): Promise<unknown> }[]): Promise<void> {
+  await Promise.all(open.map((one) => one.close()))
 }
 
 function composeSecrets({ database, databaseClock, clock }: Context): SecretCache {

@@ -1,3 +1,5 @@
+import { TaskStoppedError } from '@carillon/sdk'
+
 /** The longest that a Node timer can wait; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1
 
@@ -33,7 +35,7 @@ export function withinDeadline<T>(
     }
     const timer = setTimeout(
       () =>
-        end({ kind: 'timeout' }, new DOMException(`not done within ${seconds(timeoutMs)}`, 'TimeoutError')),
+        end({ kind: 'timeout' }, new TaskStoppedError('timeout', `not done within ${seconds(timeoutMs)}`)),
       Math.min(timeoutMs, longestTimerMs),
     )
     signal.addEventListener('abort', onAbort, { once: true })

@@ -14,6 +14,8 @@ export interface Attempt {
   idempotencyKey: string
   payload: unknown
   timeoutMs: number
+  /** Asks whether the run is still held and wanted. If it is not, the signal of the delivery aborts. */
+  confirm?: () => Promise<void>
   /** What a task can do in the database beside its run. Targets of other kinds have no use for it. */
   effects?: AttemptEffects
 }

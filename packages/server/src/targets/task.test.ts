@@ -1,4 +1,11 @@
-import { defineTask, NonRetryableError, type TaskContext, type TaskDefinition } from '@carillon/sdk'
+import {
+  defineTask,
+  NonRetryableError,
+  stopReasonOf,
+  type TaskContext,
+  type TaskDefinition,
+  TaskStoppedError,
+} from '@carillon/sdk'
 import { expect, test } from 'vitest'
 import type { Attempt } from './target.js'
 import { createTaskTarget } from './task.js'
@@ -235,4 +242,63 @@ test('a task that is not loaded is reported with those that are', async () => {
   ).toMatchObject({
     error: 'This worker has no task named "x". No task is loaded.',
   })
+})
+
+test('a payload that does not fit the schema of its task fails for good, with the field named', async () => {
+  let ran = false
+  const strict = defineTask({
+    id: 'strict',
+    input: {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: () => ({ issues: [{ message: 'is no number', path: ['n'] }] }),
+      },
+    },
+    run: () => {
+      ran = true
+    },
+  })
+  const target = createTaskTarget(createTaskRegistry([strict]))
+  expect(await target.deliver({ type: 'task', task: 'strict' }, attempt, never)).toEqual({
+    kind: 'failed',
+    reason: 'task_non_retryable',
+    error: expect.stringContaining('The payload does not fit the task "strict": /n: is no number') as string,
+    retryable: false,
+  })
+  expect(ran).toBe(false)
+})
+
+test('a heartbeat asks, and throws the reason once the run is lost', async () => {
+  const stop = new AbortController()
+  let asked = 0
+  const confirm = () => {
+    asked += 1
+    if (asked === 2) stop.abort(new TaskStoppedError('lost', 'gone'))
+    return Promise.resolve()
+  }
+  const seen: unknown[] = []
+  const outcome = await deliver(
+    async (_, ctx) => {
+      await ctx.heartbeat({ done: 1 })
+      await ctx.heartbeat().catch((error: unknown) => seen.push(error))
+      await ctx.heartbeat().catch((error: unknown) => seen.push(error))
+    },
+    { confirm },
+    stop.signal,
+  )
+  expect(outcome).toMatchObject({ kind: 'failed', reason: 'cancelled' })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(seen.map(stopReasonOf)).toEqual(['lost', 'lost'])
+  expect(asked).toBe(2)
+})
+
+test('the signal of a run over its time says so', async () => {
+  const reasons: unknown[] = []
+  await deliver(
+    (_, ctx) =>
+      new Promise(() => ctx.signal.addEventListener('abort', () => reasons.push(ctx.signal.reason.reason))),
+    { timeoutMs: 10 },
+  )
+  expect(reasons).toEqual(['timeout'])
 })

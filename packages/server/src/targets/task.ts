@@ -2,6 +2,7 @@ import type { TaskTarget } from '@carillon/contract'
 import {
   effectsUnavailable,
   isNonRetryable,
+  runTask,
   type Sql,
   type TaskContext,
   type TaskEffects,
@@ -35,7 +36,7 @@ export function createTaskTarget(
       const ending = await withinDeadline(
         async (inner) => {
           try {
-            return await task.run(attempt.payload, contextFor(attempt, inner, log))
+            return await runTask(task, attempt.payload, contextFor(attempt, inner, log))
           } finally {
             // One that the handler did not wait for is part of its time all the same.
             await attempt.effects?.settled()
@@ -75,7 +76,13 @@ function contextFor(attempt: Attempt, signal: AbortSignal, log: TaskLog): TaskCo
     fencingToken: attempt.token,
     idempotencyKey: attempt.idempotencyKey,
     catchUp: attempt.catchUp,
-    signal,
+    signal: signal,
+    async heartbeat(progress) {
+      signal.throwIfAborted()
+      if (progress !== undefined) log.info('progress', { progress })
+      await attempt.confirm?.()
+      signal.throwIfAborted()
+    },
     log,
     ...effectsFor(attempt, signal),
   }

@@ -180,3 +180,39 @@ describe('a worker that leaves', () => {
     expect(await queueOf(house(), job)).toMatchObject([{ holder: null, attempt: 2 }])
   })
 })
+
+describe('a run that its worker cut short while it shut down', () => {
+  test('is handed back, with the attempt that it had', async () => {
+    const { job, close } = await leased({}, 2)
+    expect((await close({ outcome: 'interrupted' })).data).toMatchObject([{ status: 'released' }])
+    expect(await queueOf(house(), job)).toMatchObject([{ attempt: 2, holder: null }])
+    expect(await ledgerOf(house(), job)).toEqual([])
+  })
+
+  test('is a dead letter where its job must never run twice', async () => {
+    const { job, close } = await leased({ on_lost: 'fail', max_retries: 5 })
+    expect((await close({ outcome: 'interrupted', error: 'deploy' })).data).toMatchObject([
+      { status: 'closed' },
+    ])
+    expect(await ledgerOf(house(), job)).toMatchObject([
+      { outcome: 'dead', final: true, reason: 'worker_stopped', error: 'deploy' },
+    ])
+    expect(await queueOf(house(), job)).toEqual([])
+  })
+
+  test('is cancelled where it had been told to stop', async () => {
+    const { job, close } = await leased()
+    await house().query(
+      'UPDATE carillon.queue SET cancel_requested = true, stop_requested = true WHERE job = $1',
+      [job.key],
+    )
+    expect((await close({ outcome: 'interrupted' })).data).toMatchObject([{ status: 'closed' }])
+    expect(await ledgerOf(house(), job)).toMatchObject([{ outcome: 'cancelled', final: true }])
+  })
+
+  test('that is no longer its own is not its to hand back', async () => {
+    const { job, close } = await leased()
+    await house().query('UPDATE carillon.queue SET token = token + 1 WHERE job = $1', [job.key])
+    expect((await close({ outcome: 'interrupted' })).data).toMatchObject([{ status: 'stale' }])
+  })
+})

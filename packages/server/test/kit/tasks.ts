@@ -45,10 +45,12 @@ export function useTasks(house: () => House) {
     const targets = { task } as unknown as Targets
     const node: TestNode = await house().node({
       ...options,
-      deliver: (leased, definition, signal, startedAt) =>
-        deliver(targets, leased, definition, signal, (idempotencyKey) =>
-          effects.of({ run: leased, definition: definition.definition, startedAt, idempotencyKey }),
-        ),
+      deliver: (leased, definition, signal, { startedAt, confirm }) =>
+        deliver(targets, leased, definition, signal, {
+          confirm,
+          effects: (idempotencyKey) =>
+            effects.of({ run: leased, definition: definition.definition, startedAt, idempotencyKey }),
+        }),
     })
     const url = options.url ?? node.database.options.url
     const guests = new GuestPool({

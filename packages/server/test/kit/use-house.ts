@@ -12,6 +12,7 @@ const emptied = [
   'tick_changes',
   ...['api_keys', 'audit_log', 'calendars'],
   ...['operations', 'run_counts'],
+  ...['outbox', 'enqueuers'],
 ]
 
 /**

@@ -7,5 +7,5 @@ WHERE a.resolved_at IS NULL
   AND ((a.detail ? 'incarnation' AND NOT EXISTS (
           SELECT FROM carillon.incarnations i
           WHERE i.incarnation = (a.detail ->> 'incarnation')::bigint AND i.state = 'alive'))
-       OR (a.kind IN ('clock_step', 'tick_change_dropped') AND a.raised_at <= carillon.now_ms() - :stale_ms))
+       OR (a.kind IN ('clock_step', 'tick_change_dropped', 'enqueue_refused') AND a.raised_at <= carillon.now_ms() - :stale_ms))
 RETURNING a.alert

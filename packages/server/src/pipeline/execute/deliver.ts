@@ -15,7 +15,10 @@ export async function deliver(
   run: LeasedRun,
   { jobId, definition }: RunDefinition,
   signal: AbortSignal,
-  effects?: (idempotencyKey: string) => AttemptEffects,
+  offers: {
+    confirm?: () => Promise<void>
+    effects?: (idempotencyKey: string) => AttemptEffects
+  } = {},
 ): Promise<Delivered | Closed> {
   const idempotencyKey = idempotencyKeyOf(run, { jobId, definition })
   const attempt: Attempt = {
@@ -30,7 +33,8 @@ export async function deliver(
     idempotencyKey,
     payload: 'payload' in run ? run.payload : definition.payload,
     timeoutMs: Math.min(definition.timeout_seconds * 1000, run.guard?.timeoutMs ?? Number.POSITIVE_INFINITY),
-    ...(effects !== undefined && { effects: effects(idempotencyKey) }),
+    ...(offers.confirm !== undefined && { confirm: offers.confirm }),
+    ...(offers.effects !== undefined && { effects: offers.effects(idempotencyKey) }),
   }
   const { target } = definition
   const kind: Target<TargetDefinition> = targets[target.type]

@@ -1,3 +1,4 @@
+import { TaskStoppedError } from '@carillon/sdk'
 import type { Delivered } from './worker.js'
 
 /** How attempts end of which the target says nothing: the worker itself knows. */
@@ -13,18 +14,18 @@ export const cancelledBeforeStart: Delivered = {
 
 /** Why a run is told to stop, or not started at all, and how it ends when it obeys. */
 export interface Ending {
-  why: string
+  why: () => TaskStoppedError
   delivered: Delivered
 }
 
 export const endings = {
   replaced: {
-    why: 'a newer run of this job takes the place of this one',
+    why: () => new TaskStoppedError('replaced', 'a newer run of this job takes the place of this one'),
     delivered: { ...cancelledBeforeStart, reason: 'replaced' },
   },
   /** A person cancelled this very run. */
   cancelled: {
-    why: 'the run was cancelled',
+    why: () => new TaskStoppedError('cancelled', 'the run was cancelled'),
     delivered: { ...cancelledBeforeStart, reason: 'cancel_requested' },
   },
 } as const satisfies Record<string, Ending>

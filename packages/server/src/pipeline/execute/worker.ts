@@ -1,3 +1,4 @@
+import { TaskStoppedError } from '@carillon/sdk'
 import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
 import { type Clock, pause } from '../../platform/clock.js'
@@ -5,6 +6,7 @@ import type { RunIdentity } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
 import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
 import { DefinitionCache } from '../definition-cache.js'
+import { Confirmations } from './confirmations.js'
 import { StartLine } from './start-line.js'
 import {
   cancelledBeforeStart,
@@ -47,7 +49,7 @@ export interface WorkerPorts {
     run: LeasedRun,
     definition: RunDefinition,
     signal: AbortSignal,
-    startedAt: number,
+    begun: { startedAt: number; confirm: () => Promise<void> },
   ): Promise<Delivered | Closed>
   close(result: AttemptResult): Promise<CloseAnswer>
   drained(): Promise<void>
@@ -80,6 +82,10 @@ interface HeldEntry {
   stop: AbortController
 }
 
+function leaseLost(): TaskStoppedError {
+  return new TaskStoppedError('lost', 'the lease of this run was lost')
+}
+
 /** However much room there is: one statement ends in good time, and the others get their share of a burst. */
 const mostPerLease = 1_000
 
@@ -94,6 +100,7 @@ export class Worker {
   private readonly entries = new Map<number, HeldEntry>()
   private readonly line: StartLine<HeldEntry>
   private readonly definitions: DefinitionCache
+  private readonly confirmations: Confirmations<HeldEntry>
   private lookedAt = Number.NEGATIVE_INFINITY
   private leasing = true
   private leaseInDoubt = false
@@ -104,6 +111,7 @@ export class Worker {
   constructor(private readonly options: WorkerOptions) {
     const { clock, databaseClock, ports } = options
     this.definitions = new DefinitionCache((wanted) => ports.definitions(wanted))
+    this.confirmations = new Confirmations(clock, (entries) => this.confirm(entries))
     this.line = new StartLine(
       clock,
       () => databaseClock.atLeast(),
@@ -182,7 +190,7 @@ export class Worker {
       for (const entry of this.entries.values()) {
         if (stopped.has(entry) || this.stopAheadMs(entry) < leftMs) continue
         stopped.add(entry)
-        entry.stop.abort(new Error('the worker is shutting down'))
+        entry.stop.abort(new TaskStoppedError('shutdown', 'the worker is shutting down'))
       }
     }
     while (this.entries.size > 0 && clock.monotonic() < deadline) {
@@ -207,7 +215,7 @@ export class Worker {
   abandon(): void {
     this.life += 1
     this.line.removeAll()
-    for (const entry of this.entries.values()) entry.stop.abort(new Error('the lease of this run was lost'))
+    for (const entry of this.entries.values()) entry.stop.abort(leaseLost())
     this.entries.clear()
   }
 
@@ -226,7 +234,20 @@ export class Worker {
   private end(entry: HeldEntry, ending: Ending): void {
     if (entry.ending !== null) return
     entry.ending = ending
-    entry.stop.abort(new Error(ending.why))
+    entry.stop.abort(ending.why())
+  }
+
+  /** For handlers that ask: what was revoked or lost is told to stop. A look that fails says nothing. */
+  private async confirm(entries: readonly HeldEntry[]): Promise<void> {
+    const { ports, self, log } = this.options
+    const runs = entries.map(({ run }) => run)
+    try {
+      await this.lookOnce()
+      const held = await ports.stillHeld(self(), runs)
+      for (const { run, stop } of entries) if (!held.has(run.token)) stop.abort(leaseLost())
+    } catch (error) {
+      log.warn({ err: error }, 'a handler asked for its run, and the look failed')
+    }
   }
 
   private async reconcile(): Promise<void> {
@@ -304,7 +325,10 @@ export class Worker {
       return
     }
     const delivered = await ports
-      .deliver(entry.run, entry.definition, entry.stop.signal, startedAt)
+      .deliver(entry.run, entry.definition, entry.stop.signal, {
+        startedAt,
+        confirm: () => this.confirmations.ask(entry),
+      })
       .catch((error: unknown) => deliveryBroke(error))
     if (delivered.outcome === 'closed') return this.forget(entry)
     const stopped = delivered.reason === 'worker_stopped'

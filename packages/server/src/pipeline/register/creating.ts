@@ -63,8 +63,13 @@ export class Creating {
 
   constructor(private readonly options: CreatingOptions) {}
 
-  define(tenant: number, input: JobInput, terms: Omit<Terms, 'minInterval'> = {}): Candidate {
-    return candidateOf(this.options, input, { ...terms, minInterval: this.ownInterval(tenant) })
+  define(
+    tenant: number,
+    input: JobInput,
+    terms: Omit<Terms, 'minInterval'> = {},
+    uuid = newUuid(),
+  ): Candidate {
+    return candidateOf(this.options, input, { ...terms, minInterval: this.ownInterval(tenant) }, uuid)
   }
 
   /** Whether terms that refused a job are no longer those of its tenant, so that it may be checked again. */

@@ -16,14 +16,14 @@ import type { DatabaseClock } from '../../db/database-clock.js'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
-import { jobIdOf, uuidOf } from '../../platform/ids.js'
+import { newUuid, uuidOf } from '../../platform/ids.js'
 import { namesCalendar } from '../calendars.js'
 import { parkedUntil } from '../parked.js'
 import { type Answer, Idempotency, type KeyedCall, type Replayable, replay } from '../idempotency.js'
 import { Bulk, type BulkItem, type BulkOptions, type BulkOutcome } from './bulk.js'
 import { type Candidate, locationOf, viewOf } from './candidate.js'
 import { cancelJob } from './cancel.js'
-import { type JobName, notFound, notFoundByName, shareCalendars } from './change.js'
+import { type JobName, notFound, notFoundByName, shareCalendars, type Transactional } from './change.js'
 import type { Quota } from './create.js'
 import { allInside, Creating, eachForItself, type Stored } from './creating.js'
 import { deleteJob } from './delete.js'
@@ -141,6 +141,12 @@ export class Registry {
     return done
   }
 
+  /** Registers a job under an id that somebody gave it before. */
+  async createAs(tenant: number, uuid: string, input: JobInput): Promise<void> {
+    const { database } = this.options
+    this.viewCreated(await database.transaction((inside) => this.createInside(inside, tenant, input, uuid)))
+  }
+
   get(tenant: number, jobId: string): Promise<Job> {
     return this.view(tenant, requireUuid(jobId))
   }
@@ -219,10 +225,30 @@ export class Registry {
   }
 
   /** `inside`: in the caller's transaction. */
-  async trigger(tenant: number, jobId: string, inside?: Runner): Promise<Run> {
-    const { database, onChanged, onTriggered } = this.options
-    const place = inside === undefined ? database : allInside(inside)
-    const run = await triggerJob(place, { tenant, uuid: requireUuid(jobId) })
+  trigger(tenant: number, jobId: string, inside?: Runner): Promise<Run> {
+    return this.triggerIn(inside === undefined ? this.options.database : allInside(inside), {
+      tenant,
+      uuid: requireUuid(jobId),
+    })
+  }
+
+  /** Makes a run, and what `within` does in the same transaction. */
+  triggerWith(tenant: number, uuid: string, within: (runner: Runner) => Promise<void>): Promise<Run> {
+    const { database } = this.options
+    const together: Transactional = {
+      transaction: (work) =>
+        database.transaction(async (runner) => {
+          const result = await work(runner)
+          await within(runner)
+          return result
+        }),
+    }
+    return this.triggerIn(together, { tenant, uuid })
+  }
+
+  private async triggerIn(place: Transactional, name: JobName): Promise<Run> {
+    const { onChanged, onTriggered } = this.options
+    const run = await triggerJob(place, name)
     onChanged()
     if (run.status === 'pending') onTriggered?.()
     return run
@@ -263,10 +289,15 @@ export class Registry {
   }
 
   /** A calendar must not change between the look at it and the job that is computed from it. */
-  private async createInside(inside: Runner, tenant: number, input: JobInput): Promise<Stored> {
+  private async createInside(
+    inside: Runner,
+    tenant: number,
+    input: JobInput,
+    uuid = newUuid(),
+  ): Promise<Stored> {
     const calendars = await shareCalendars(inside, tenant)
     await this.creating.minIntervalMs(inside, tenant)
-    const candidate = this.creating.define(tenant, input, { calendars })
+    const candidate = this.creating.define(tenant, input, { calendars }, uuid)
     const [stored] = await this.creating.store(allInside(inside), { tenant, look: true }, [candidate])
     if (stored === undefined) throw new Error('A job was neither stored nor refused.')
     // Thrown here, so that the transaction ends with it.

@@ -118,12 +118,14 @@ export class RemoteClosing {
       worker,
       items.map(({ found }) => found),
     )
-    const released = await this.release(worker, items)
     const reasons = new Map(stops.map(({ fencing_token: token, reason }) => [token, reason]))
+    const given = await Promise.all(items.map((item) => this.givesBack(worker, item, items, reasons)))
+    const back = items.filter((_, at) => given[at])
+    const released = await this.release(worker, back)
     const closing = Promise.all(
       items.map(
         async (item): Promise<CloseStatus> =>
-          item.report.outcome === 'released'
+          back.includes(item)
             ? (released.get(item.report.fencing_token) ?? 'stale')
             : await this.closeOne(worker, item, reasons.get(item.report.fencing_token) ?? null, items),
       ),
@@ -154,9 +156,27 @@ export class RemoteClosing {
     )
   }
 
-  /** Hands back what was not begun. What is no longer this worker's is not its to hand back. */
+  /**
+   * Whether a run goes back to the queue: one that was not begun; or one that was cut short by its worker's shutdown, unless
+   * its job must never run twice, or it was told to stop anyway.
+   */
+  private async givesBack(
+    worker: number,
+    { report, found }: Item,
+    items: readonly Item[],
+    stops: ReadonlyMap<number, unknown>,
+  ): Promise<boolean> {
+    if (report.outcome !== 'interrupted') return report.outcome === 'released'
+    if (stops.has(report.fencing_token)) return false
+    const batch = items.map((item) => leasedRunOf(item.found, worker, item.report.fencing_token))
+    const run = leasedRunOf(found, worker, report.fencing_token)
+    const definition = await this.definitions.get(run, batch)
+    return definition?.definition.on_lost !== 'fail'
+  }
+
+  /** What is no longer this worker's is not its to hand back. */
   private async release(worker: number, items: readonly Item[]): Promise<Map<number, CloseStatus>> {
-    const wanted = items.filter(({ report, found }) => report.outcome === 'released' && found.held)
+    const wanted = items.filter(({ found }) => found.held)
     if (wanted.length === 0) return new Map()
     const runs = wanted.map(({ identity, report }) => ({ ...identity, token: report.fencing_token }))
     await this.options.ports.handBack(worker, runs)

@@ -42,6 +42,7 @@ function endingOf(
   if (stop !== null) return { outcome: 'cancelled', reason: stop, error: said }
   const overTime = definition !== null && now - began >= definition.definition.timeout_seconds * 1000
   if (overTime) return { outcome: 'failed', reason: 'timeout', error: said }
+  if (outcome === 'interrupted') return { outcome: 'failed', reason: 'worker_stopped', error: said }
   return {
     outcome: 'failed',
     reason: retryable === false ? 'task_non_retryable' : 'task_error',
