@@ -7,6 +7,7 @@ import { deadLettersCommand } from './commands/dead-letters.js'
 import { doctorCommand } from './commands/doctor.js'
 import { eventsCommand } from './commands/events.js'
 import { explainCommand } from './commands/explain.js'
+import { importCommand } from './commands/import.js'
 import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
 import { nextCommand } from './commands/next.js'
@@ -29,6 +30,7 @@ const program = new Command('carillon')
   .addCommand(upCommand())
   .addCommand(jobsCommand())
   .addCommand(runsCommand())
+  .addCommand(importCommand())
   .addCommand(deadLettersCommand())
   .addCommand(calendarsCommand())
   .addCommand(secretsCommand())

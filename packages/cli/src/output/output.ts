@@ -8,6 +8,8 @@ export interface Output {
   readonly look: Look
   /** The result: one line of JSON with --json, what `render` makes of it otherwise. */
   result(value: unknown, render: () => string): void
+  /** A part of the result that is shown ahead of it; never with --json. */
+  text(text: string): void
   /** A remark for the person, apart from the result. */
   note(text: string): void
   /** Resolves when the result has left the process. */
@@ -33,6 +35,7 @@ export function outputOf(command: Command): Output {
     json,
     look,
     result: (value, render) => void write(json ? jsonLine(value) : render()),
+    text: (text) => void (json || write(text)),
     note: (text) => void process.stderr.write(`${text}\n`),
     flushed: () => new Promise((resolve) => write('', () => resolve())),
   }
