@@ -1,4 +1,5 @@
 export * from './account.js'
+export * from './awaited.js'
 export * from './calendar.js'
 export * from './change.js'
 export * from './cluster.js'

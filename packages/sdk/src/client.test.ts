@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { ApiError, type ClientOptions, ConnectionError, createClient } from './index.js'
+import { ApiError, type Client, type ClientOptions, ConnectionError, createClient } from './index.js'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
@@ -193,15 +193,72 @@ test('the repeats are bounded, and the last error is given', async () => {
   expect(seen).toHaveLength(5)
 })
 
-test('a POST is never repeated', async () => {
-  const lost = await serve(cut)
-  expect(await caught(lost.client().jobs.create({ name: 'x', schedule: 'y' }))).toBeInstanceOf(
-    ConnectionError,
+test('a POST with a key is repeated after a lost answer, with the same key', async () => {
+  const { client, seen } = await serve(
+    cut,
+    problem(409, 'idempotency_key_in_use'),
+    json(201, { job_id: 'job_1' }),
   )
-  expect(lost.seen).toHaveLength(1)
-  const busy = await serve(problem(503, 'database_unavailable'))
-  expect(await caught(busy.client().jobs.create({ name: 'x', schedule: 'y' }))).toBeInstanceOf(ApiError)
-  expect(busy.seen).toHaveLength(1)
+  expect(await client().jobs.create({ name: 'x', schedule: 'y' })).toEqual({ job_id: 'job_1' })
+  expect(seen).toHaveLength(3)
+  expect(new Set(seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
+})
+
+test('a key that another call has under way is told, where no answer of ours was lost', async () => {
+  const { client, seen } = await serve(problem(409, 'idempotency_key_in_use'))
+  const error = await caught(client().jobs.create({ name: 'x', schedule: 'y' }, { idempotencyKey: 'mine' }))
+  expect(error).toMatchObject({ code: 'idempotency_key_in_use' })
+  expect(seen).toHaveLength(1)
+})
+
+test('a POST without a key is never repeated after a lost answer or a 503, nor is a PATCH', async () => {
+  for (const call of [
+    (c: Client) => c.jobs.pause('job_1'),
+    (c: Client) => c.jobs.edit('job_1', { priority: 1 }),
+  ]) {
+    const lost = await serve(cut)
+    expect(await caught(call(lost.client()))).toBeInstanceOf(ConnectionError)
+    expect(lost.seen).toHaveLength(1)
+    const busy = await serve(problem(503, 'database_unavailable'))
+    expect(await caught(call(busy.client()))).toMatchObject({ status: 503 })
+    expect(busy.seen).toHaveLength(1)
+  }
+})
+
+const after =
+  (seconds: string, status = 429): Reply =>
+  (response, request) => {
+    response.setHeader('retry-after', seconds)
+    problem(status, 'rate_limited')(response, request)
+  }
+
+test('a 429 did nothing: any call is repeated, after the time that the server asks for', async () => {
+  const { client, seen, waits } = await serve(after('7'), json(200, { job_id: 'job_1' }))
+  expect(await client().jobs.pause('job_1')).toEqual({ job_id: 'job_1' })
+  expect(seen).toHaveLength(2)
+  expect(waits).toEqual([7_000])
+})
+
+test('a server that asks for more than a minute is not waited for, and the error says how long', async () => {
+  const { client, seen, waits } = await serve(after('3600'))
+  expect(await caught(client().jobs.get('job_1'))).toMatchObject({ status: 429, retryAfterSeconds: 3600 })
+  expect(seen).toHaveLength(1)
+  expect(waits).toEqual([])
+})
+
+test.each(['soon', '-5', 'Wed, 21 Oct 2026 07:28:00 GMT'])(
+  'a Retry-After of "%s" is no number of seconds: the usual wait is taken',
+  async (text) => {
+    const { client, waits } = await serve(after(text, 503), json(200, {}))
+    await client().jobs.get('job_1')
+    expect(waits).toEqual([150])
+  },
+)
+
+test('a refusal gives all that the server said, e.g. the results of a bulk create', async () => {
+  const results = [{ index: 0, status: 'failed', name: 'x' }]
+  const { client } = await serve(json(422, { code: 'bulk_failed', detail: 'd', results }))
+  expect(await caught(client().jobs.bulk({ jobs: [], atomic: true }))).toMatchObject({ body: { results } })
 })
 
 test('other refusals are not repeated', async () => {

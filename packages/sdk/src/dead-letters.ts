@@ -21,14 +21,6 @@ export interface DeadLetterQuery {
 }
 
 export interface DeadLetterCalls {
-  readonly runs: {
-    /** One run, with all of its attempts. */
-    get(runId: string): Promise<RunDetail>
-    /** One that waits ends at once; one under way is asked to stop. Its status says which it was. */
-    cancel(runId: string): Promise<RunDetail>
-    /** Runs a dead run once more: the same as re-driving its dead letter. */
-    retry(runId: string, input?: RedriveInput): Promise<RunDetail>
-  }
   readonly deadLetters: {
     /** One page, the latest first; pass its `next_cursor` for the next one. */
     list(query?: DeadLetterQuery & { cursor?: string }): Promise<DeadLetterList>
@@ -60,13 +52,6 @@ export function deadLetterCalls(call: <T>(what: Call) => Promise<T>): DeadLetter
   const list: DeadLetterCalls['deadLetters']['list'] = (query = {}) =>
     call<DeadLetterList>({ method: 'GET', path: lettersPath, query: { ...query } })
   return {
-    runs: {
-      get: async (id) => await call<RunDetail>({ method: 'GET', path: pathOf('/api/v1/runs', id) }),
-      cancel: async (id) =>
-        await call<RunDetail>({ method: 'POST', path: `${pathOf('/api/v1/runs', id)}/cancel`, body: {} }),
-      retry: async (id, input = {}) =>
-        await call<RunDetail>({ method: 'POST', path: `${pathOf('/api/v1/runs', id)}/retry`, body: input }),
-    },
     deadLetters: {
       list,
       async *iterate(query = {}) {

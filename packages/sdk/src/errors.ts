@@ -7,6 +7,8 @@ export interface ApiErrorFields {
   hint: string
   errors: readonly FieldProblem[]
   requestId: string | undefined
+  retryAfterSeconds?: number | undefined
+  body?: Readonly<Record<string, unknown>>
 }
 
 /** A code of the error reference; a newer server may know more; `unexpected_answer` is the client's own. */
@@ -24,6 +26,10 @@ export class ApiError extends Error {
   readonly errors: readonly FieldProblem[]
   /** Finds the call in the server's log. */
   readonly requestId: string | undefined
+  /** How long the server asked to wait, where it did. */
+  readonly retryAfterSeconds: number | undefined
+  /** The whole problem document: some have more to say, e.g. the results of a bulk create. */
+  readonly body: Readonly<Record<string, unknown>>
 
   constructor(fields: ApiErrorFields) {
     super(`${fields.detail} (${fields.code}, HTTP ${fields.status})`)
@@ -33,6 +39,8 @@ export class ApiError extends Error {
     this.hint = fields.hint
     this.errors = fields.errors
     this.requestId = fields.requestId
+    this.retryAfterSeconds = fields.retryAfterSeconds
+    this.body = fields.body ?? {}
   }
 }
 

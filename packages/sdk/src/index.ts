@@ -1,4 +1,36 @@
 export type {
+  ApiKey,
+  AuditEntry,
+  AuditQuery,
+  Backfill,
+  BackfillCount,
+  BackfillInput,
+  BulkAnswer,
+  BulkInput,
+  BulkResult,
+  ForecastQuery,
+  JobLabels,
+  JobQuery,
+  JobVersion,
+  KeyInput,
+  KeyRole,
+  LoadForecast,
+  LoadSuggestion,
+  Operation,
+  OperationCount,
+  OperationFilter,
+  OperationInput,
+  Page,
+  PlannedTick,
+  PreviewInput,
+  RevealedApiKey,
+  RunListQuery,
+  RunPage,
+  ScheduleExplanation,
+  SchedulePreview,
+  Stats,
+  Tenant,
+  TenantInput,
   PauseInput,
   JobPatch,
   CalendarList,
@@ -46,7 +78,14 @@ export type { AccountCalls, VerifyOptions } from './account.js'
 export type { CalendarCalls } from './calendars.js'
 export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
 export type { TargetCalls } from './targets.js'
-export { type Client, type ClientOptions, createClient, type RunQuery } from './client.js'
+export { type Client, type ClientOptions, createClient } from './client.js'
+export type { InsightCalls } from './insight.js'
+export type { IfMatch, JobCalls, RunQuery } from './jobs.js'
+export type { OperationCalls, OperationWaitOptions } from './operations.js'
+export type { OnceOptions } from './paths.js'
+export type { RunEvent, StreamOptions } from './run-stream.js'
+export type { RunCalls } from './runs.js'
+export type { TenancyCalls } from './tenancy.js'
 export { type Deduped, type DedupeStore, dedupe, type MemoryStoreOptions, memoryStore } from './dedupe.js'
 export type { SigningSecretCalls } from './signing-secrets.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'

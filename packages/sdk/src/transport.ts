@@ -11,12 +11,19 @@ export interface TransportOptions {
   random: () => number
 }
 
+type QueryValue = string | number | boolean | undefined
+
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below the base URL, already encoded. */
   path: string
-  query?: Record<string, string | number | undefined>
+  /** A list is given as the same name several times. */
+  query?: Record<string, QueryValue | readonly string[]>
   body?: unknown
+  /** The server does a call with this key once, however often it comes: so it may be repeated. */
+  idempotencyKey?: string
+  /** Only if this is the version that is there. */
+  ifMatch?: number
   /** In place of the client's, for a call that waits on purpose. */
   timeoutMs?: number
   /** Gives the call up. */
@@ -26,6 +33,7 @@ export interface Call {
 export interface Answer {
   /** Undefined for an answer without a body. */
   value: unknown
+  headers: Headers
   /** Whether an earlier try was lost on the way, so that the server may have seen the call twice. */
   repeated: boolean
 }
@@ -33,28 +41,45 @@ export interface Answer {
 const firstBackoffMs = 200
 const longestBackoffMs = 5_000
 
-/** Makes one API call. Only calls that are safe to repeat are: after a lost answer or a 503, a bounded number of times. */
+/** A server that asks for more than this is not waited for: the error says how long it asked for. */
+const longestAskedMs = 60_000
+
+/**
+ * Makes one API call. Repeated, a bounded number of times, is only what is safe to: after a lost answer or a 503 a call
+ * that changes nothing when it comes twice, and after a 429 any, since the server did nothing.
+ */
 export async function send(options: TransportOptions, call: Call): Promise<Answer> {
-  const retries = call.method === 'POST' || call.method === 'PATCH' ? 0 : options.maxRetries
   let repeated = false
   for (let tries = 0; ; tries++) {
+    let waitMs: number
     try {
-      return { value: await sendOnce(options, call), repeated }
+      return { ...(await sendOnce(options, call)), repeated }
     } catch (error) {
-      if (error instanceof ApiError && repeated && isGone(call, error)) return { value: undefined, repeated }
-      if (tries >= retries || !worthRepeating(error)) throw error
+      if (error instanceof ApiError && repeated && isGone(call, error)) return { ...gone, repeated }
+      if (tries >= options.maxRetries || !worthRepeating(call, error, repeated)) throw error
+      const asked = error instanceof ApiError ? error.retryAfterSeconds : undefined
+      if (asked !== undefined && asked * 1000 > longestAskedMs) throw error
       repeated ||= error instanceof ConnectionError
+      waitMs = Math.max((asked ?? 0) * 1000, backoffMs(tries, options.random()))
     }
-    await options.sleep(backoffMs(tries, options.random()))
+    await options.sleep(waitMs)
   }
 }
+
+const gone = { value: undefined, headers: new Headers() }
 
 /** A lost DELETE may have worked: not finding the job on the second try is what was asked for. */
 function isGone(call: Call, error: ApiError): boolean {
   return call.method === 'DELETE' && error.status === 404
 }
 
-function worthRepeating(error: unknown): boolean {
+function worthRepeating(call: Call, error: unknown, repeated: boolean): boolean {
+  if (call.signal?.aborted === true) return false
+  if (error instanceof ApiError && error.status === 429) return true
+  const harmless = (call.method !== 'POST' && call.method !== 'PATCH') || call.idempotencyKey !== undefined
+  if (!harmless) return false
+  // Our own call before this one, whose answer was lost, is still under way.
+  if (error instanceof ApiError && error.code === 'idempotency_key_in_use') return repeated
   return error instanceof ConnectionError || (error instanceof ApiError && error.status === 503)
 }
 
@@ -62,18 +87,12 @@ function backoffMs(tries: number, random: number): number {
   return Math.min(firstBackoffMs * 2 ** tries, longestBackoffMs) * (0.5 + random / 2)
 }
 
-async function sendOnce(options: TransportOptions, call: Call): Promise<unknown> {
+async function sendOnce(
+  options: TransportOptions,
+  call: Call,
+): Promise<{ value: unknown; headers: Headers }> {
   const url = urlOf(options.baseUrl, call)
-  const headers: Record<string, string> = { accept: 'application/json, application/problem+json' }
-  if (options.apiKey !== undefined) headers['authorization'] = `Bearer ${options.apiKey}`
-  if (call.body !== undefined) headers['content-type'] = 'application/json'
-  const request = {
-    method: call.method,
-    headers,
-    // Otherwise a redirect could carry the API key, and turn a POST into a GET.
-    redirect: 'manual' as const,
-    ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
-  }
+  const request = requestOf(options, call)
   const timeoutMs = call.timeoutMs ?? options.timeoutMs
   let response: Response
   let text: string
@@ -84,20 +103,36 @@ async function sendOnce(options: TransportOptions, call: Call): Promise<unknown>
   } catch (error) {
     throw new ConnectionError(call.method, url, whyLost(error, timeoutMs), error)
   }
-  return read(response, text, `${call.method} ${url}`)
+  return { value: readAnswer(response, text, `${call.method} ${url}`), headers: response.headers }
 }
 
-function urlOf(base: URL, call: Call): string {
+export function requestOf({ apiKey }: Pick<TransportOptions, 'apiKey'>, call: Call): RequestInit {
+  const headers: Record<string, string> = { accept: 'application/json, application/problem+json' }
+  if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`
+  if (call.body !== undefined) headers['content-type'] = 'application/json'
+  if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey
+  if (call.ifMatch !== undefined) headers['if-match'] = `"${call.ifMatch}"`
+  return {
+    method: call.method,
+    headers,
+    // Otherwise a redirect could carry the API key, and turn a POST into a GET.
+    redirect: 'manual',
+    ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+  }
+}
+
+export function urlOf(base: URL, call: Pick<Call, 'path' | 'query'>): string {
   const url = new URL(base)
   url.pathname = `${base.pathname.replace(/\/+$/, '')}${call.path}`
   for (const [name, value] of Object.entries(call.query ?? {})) {
-    if (value !== undefined) url.searchParams.set(name, String(value))
+    if (value === undefined) continue
+    for (const one of Array.isArray(value) ? value : [value]) url.searchParams.append(name, String(one))
   }
   return url.href
 }
 
 /** fetch hides the reason ("fetch failed") behind `cause`. */
-function whyLost(error: unknown, timeoutMs: number): string {
+export function whyLost(error: unknown, timeoutMs: number): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
   if (cause instanceof AggregateError && cause.errors.length > 0) return cause.errors.map(String).join('; ')
@@ -105,7 +140,7 @@ function whyLost(error: unknown, timeoutMs: number): string {
   return cause.message === '' ? cause.name : cause.message
 }
 
-function read(response: Response, text: string, call: string): unknown {
+export function readAnswer(response: Response, text: string, call: string): unknown {
   const value = text === '' ? undefined : parse(text)
   if (response.ok && value !== notJson) return value
   if (!response.ok && isRecord(value) && typeof value['code'] === 'string')
@@ -118,6 +153,7 @@ function read(response: Response, text: string, call: string): unknown {
     hint: "Check the client's url: it is the server's address, without /api/v1, and no login page or proxy answers for it.",
     errors: [],
     requestId: undefined,
+    retryAfterSeconds: retryAfterOf(response),
   })
 }
 
@@ -140,7 +176,15 @@ function problem(response: Response, body: Record<string, unknown>, code: string
     hint: text(body['hint']) ?? '',
     errors: Array.isArray(body['errors']) ? body['errors'].filter(isFieldProblem) : [],
     requestId: text(body['request_id']),
+    retryAfterSeconds: retryAfterOf(response),
+    body,
   })
+}
+
+/** Carillon gives seconds. A date, which a proxy may give, would be read by a clock that nobody vouches for. */
+function retryAfterOf(response: Response): number | undefined {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

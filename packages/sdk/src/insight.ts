@@ -1,0 +1,38 @@
+import type {
+  ForecastQuery,
+  LoadForecast,
+  LoadSuggestion,
+  PreviewInput,
+  ScheduleExplanation,
+  SchedulePreview,
+  Stats,
+} from '@carillon/contract'
+import type { CallApi } from './paths.js'
+
+export interface InsightCalls {
+  /** Counts and delays of the whole tenant at one moment. */
+  stats(): Promise<Stats>
+  /** The ticks that a schedule would have, computed by the engine that fires them. */
+  preview(input: PreviewInput): Promise<SchedulePreview>
+  /** A schedule in words. */
+  explain(input: PreviewInput): Promise<ScheduleExplanation>
+  readonly load: {
+    /** Firings per minute of the next 24 hours, or per hour of the next 7 days. */
+    forecast(query?: ForecastQuery): Promise<LoadForecast>
+    /** Seconds at which much fires at once, and what jitter would do. */
+    suggestion(): Promise<LoadSuggestion>
+  }
+}
+
+export function insightCalls(call: CallApi): InsightCalls {
+  return {
+    stats: () => call<Stats>({ method: 'GET', path: '/api/v1/stats' }),
+    preview: (input) => call<SchedulePreview>({ method: 'POST', path: '/api/v1/preview', body: input }),
+    explain: (input) => call<ScheduleExplanation>({ method: 'POST', path: '/api/v1/explain', body: input }),
+    load: {
+      forecast: (query = {}) =>
+        call<LoadForecast>({ method: 'GET', path: '/api/v1/load/forecast', query: { ...query } }),
+      suggestion: () => call<LoadSuggestion>({ method: 'GET', path: '/api/v1/load/suggestion' }),
+    },
+  }
+}
