@@ -6,6 +6,7 @@ import {
   settingFlags,
 } from '@carillon/server/config'
 import { type Command, Option } from 'commander'
+import { chosenProfile } from './profiles.js'
 
 /** Adds flags of the settings table, so that a setting is described in one place only; `only` names a few of them. */
 export function withSettings(
@@ -31,7 +32,26 @@ export function settingsOf(command: Command): LoadedConfig {
     const value = options[attributeName(flag)]
     if (value !== undefined) flags[key] = value
   }
-  return loadConfig({ env: readEnvironment(), flags })
+  const env = readEnvironment()
+  const config = loadConfig({ env, flags })
+  // A server asks nobody, and must not fail for a profile of whoever starts it.
+  return command.options.some(({ long }) => long === '--profile') ? withProfile(config, env) : config
+}
+
+/** What a profile says where neither a flag nor the environment does. Its key goes to its own server and to no other. */
+function withProfile(config: LoadedConfig, env: ReturnType<typeof readEnvironment>): LoadedConfig {
+  if (config.provenance.url !== 'default') return config
+  const chosen = chosenProfile(config.profile, env)
+  if (chosen === null) return config
+  const source = `profile ${chosen.name}` as const
+  const { url, key } = chosen.profile
+  const ownKey = key === undefined || config.provenance.apiKey !== 'default'
+  return {
+    ...config,
+    url,
+    ...(!ownKey && { apiKey: key }),
+    provenance: { ...config.provenance, url: source, ...(!ownKey && { apiKey: source }) },
+  }
 }
 
 /** `auto` is decided where the log goes to. */

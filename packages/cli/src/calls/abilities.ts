@@ -1,4 +1,4 @@
-import type { Caller } from './call.js'
+import type { Server } from '../client.js'
 
 /** What a server can do, by its own description: an older one knows fewer fields and routes than this command. */
 export interface Abilities {
@@ -11,13 +11,32 @@ interface OpenApi {
   components?: { schemas?: Record<string, { properties?: Record<string, unknown> }> }
 }
 
-export async function abilitiesOf(caller: Caller): Promise<Abilities> {
-  const document = await caller.call<OpenApi>({ method: 'GET', path: '/openapi.json' })
+const patienceMs = 10_000
+
+export async function abilitiesOf({ url, apiKey }: Server): Promise<Abilities> {
+  const document = await described(url, apiKey)
+  // One that does not tell is taken for able: what it cannot do it will say itself.
+  if (document === null) return { takes: () => true, has: () => true }
   const fields = new Set(Object.keys(jobInputOf(document)))
   const paths = document.paths ?? {}
   return {
     takes: (field) => fields.has(field),
     has: (method, path) => paths[`/api/v1${path}`]?.[method.toLowerCase()] !== undefined,
+  }
+}
+
+async function described(url: string, apiKey: string | undefined): Promise<OpenApi | null> {
+  const document = new URL(url)
+  document.pathname = `${document.pathname.replace(/\/+$/, '')}/api/v1/openapi.json`
+  try {
+    const response = await fetch(document, {
+      headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(patienceMs),
+    })
+    return response.ok ? ((await response.json()) as OpenApi) : null
+  } catch {
+    return null
   }
 }
 

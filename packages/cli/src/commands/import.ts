@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { declare } from '../declare/declare.js'
 import type { DeclaredInput } from '../declare/declared.js'
 import { jobsOfCrontab, type Mapped } from '../import/crontab.js'
 import { looksLikeSystem } from '../import/crontab-lines.js'
@@ -114,6 +113,8 @@ async function imported(
   mapped: Mapped,
   output: ReturnType<typeof outputOf>,
 ): Promise<void> {
+  // Loaded here: the schemas are of no use to other commands.
+  const { declare } = await import('../declare/declare.js')
   await declare(command, output, mapped, {
     dryRun: flags.dryRun ?? false,
     yes: flags.yes ?? false,

@@ -1,14 +1,12 @@
 import type { Client, Job, JobPatch } from '@carillon/sdk'
 import { ApiError } from '@carillon/sdk'
 import type { Abilities } from '../calls/abilities.js'
-import { type Caller, segment } from '../calls/call.js'
 import { complete } from './complete.js'
 import type { Declared, DeclaredInput, Remark } from './declared.js'
 import type { Step } from './plan.js'
 
 export interface Tools {
   readonly client: Client
-  readonly caller: Caller
   readonly abilities: Abilities
   readonly pauseReason: string
   /** Told after every step that was carried out. */
@@ -69,18 +67,14 @@ async function carryOutOne(step: Exclude<Step, { action: 'keep' }>, tools: Tools
 }
 
 /** Makes the job what is declared: by its name where the server can, by create and edit otherwise. */
-async function put(declared: Declared, job: Job | null, { client, caller, abilities }: Tools): Promise<Job> {
+async function put(declared: Declared, job: Job | null, { client, abilities }: Tools): Promise<Job> {
   const input = known(declared.input, abilities)
   if (abilities.has('put', '/jobs/by-name/{name}')) {
     const owner = (job as { managed_by?: string | null } | null)?.managed_by
-    const keepsOwner = input.managed_by === undefined && owner != null
-    return caller.call<Job>({
-      method: 'PUT',
-      path: `/jobs/by-name/${segment(input.name)}`,
-      body: keepsOwner ? { ...input, managed_by: owner } : input,
-      // Somebody else may have changed it since the diff was shown.
-      ...(job !== null && { headers: { 'if-match': `"${job.version}"` } }),
-    })
+    const { name, ...fields } =
+      input.managed_by === undefined && owner != null ? { ...input, managed_by: owner } : input
+    // Somebody else may have changed it since the diff was shown.
+    return client.jobs.upsert(name, fields, job === null ? {} : { ifVersion: job.version })
   }
   if (job === null) return client.jobs.create(input)
   const patch = { ...wholePatch(input, abilities), version: job.version } as JobPatch

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { abilitiesOf } from '../calls/abilities.js'
-import { callerOf } from '../calls/call.js'
-import { clientOf } from '../client.js'
+import { clientOf, serverOf } from '../client.js'
 import { confirm } from '../confirm.js'
 import type { Output } from '../output/output.js'
 import { progressOf } from '../output/progress.js'
@@ -25,8 +24,8 @@ export interface DeclareOptions {
 }
 
 export interface DeclareResult {
-  steps: Step[]
-  outcome: Outcome | null
+  /** Whether there was anything to change. */
+  differs: boolean
 }
 
 /** Checks what is declared, shows what would change, asks, and carries it out. The one way by which files become jobs. */
@@ -44,12 +43,12 @@ export async function declare(
   say(remarkLines(notes, output.look))
   if (remarks.some(({ kind }) => kind === 'error')) throw new DeclarationError(remarks)
 
-  const [client, caller] = [clientOf(command), callerOf(command)]
-  const abilities = await abilitiesOf(caller)
+  const client = clientOf(command)
+  const abilities = await abilitiesOf(serverOf(command))
   const unknown = new Set(definitionFields.filter((field) => !abilities.takes(field)))
   say(unknownNotes(declared, unknown))
   const names = declared.map(({ input }) => input.name)
-  const present = await presentJobs(client, caller, abilities, names, {
+  const present = await presentJobs(client, abilities, names, {
     all: options.pruneOwner !== undefined,
   })
   const steps = planOf(declared, present, {
@@ -62,17 +61,17 @@ export async function declare(
       { dry_run: options.dryRun, ...summary, steps: steps.map(stepAsJson), done: [] },
       () => planText(steps, output.look) + `${countText(steps, output.look)}\n`,
     )
-    return { steps, outcome: null }
+    return { differs: !isEmpty(steps) }
   }
   if (!output.json) output.text(planText(steps, output.look))
   await agree(steps, output, options.yes)
-  const outcome = await carriedOut(steps, { client, caller, abilities, pauseReason: options.pauseReason })
+  const outcome = await carriedOut(steps, { client, abilities, pauseReason: options.pauseReason })
   output.result({ dry_run: false, ...summary, steps: steps.map(stepAsJson), ...outcome }, () =>
     doneText(outcome, steps, output),
   )
   if (outcome.failed.length > 0)
     throw new DeclarationError(outcome.failed, 'Everything else was carried out.')
-  return { steps, outcome }
+  return { differs: true }
 }
 
 async function agree(steps: readonly Step[], output: Output, yes: boolean): Promise<void> {

@@ -1,4 +1,4 @@
-import type { JobInput } from '@carillon/sdk'
+import type { JobInput, JobLabels } from '@carillon/sdk'
 
 /** Where something is written: for people, as "file:line:column". */
 export interface Place {
@@ -17,11 +17,7 @@ export interface Declared {
   readonly placeOf?: (pointer: string) => Place
 }
 
-export type DeclaredInput = JobInput & {
-  description?: string | null
-  tags?: string[]
-  managed_by?: string | null
-}
+export type DeclaredInput = JobInput & JobLabels
 
 /** Something that a person should know about what was read. An error keeps anything from being written. */
 export interface Remark {

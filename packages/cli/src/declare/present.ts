@@ -1,7 +1,7 @@
 import type { Client, Job } from '@carillon/sdk'
 import { ApiError } from '@carillon/sdk'
+import { isLive } from '../find-job.js'
 import type { Abilities } from '../calls/abilities.js'
-import { type Caller, segment } from '../calls/call.js'
 
 const largestPage = 200
 /** Up to so many names it is quicker to ask for each than to read the whole list. */
@@ -11,27 +11,26 @@ const atOnce = 8
 /** The live jobs of these names; with `all`, every live job. */
 export async function presentJobs(
   client: Client,
-  caller: Caller,
   abilities: Abilities,
   names: readonly string[],
   { all = false }: { all?: boolean } = {},
 ): Promise<Map<string, Job>> {
   const askEach = !all && names.length <= fewNames && abilities.has('get', '/jobs/by-name/{name}')
-  return askEach ? byName(caller, names) : fromList(client, all ? null : new Set(names))
+  return askEach ? byName(client, names) : fromList(client, all ? null : new Set(names))
 }
 
-async function byName(caller: Caller, names: readonly string[]): Promise<Map<string, Job>> {
+async function byName(client: Client, names: readonly string[]): Promise<Map<string, Job>> {
   const found = new Map<string, Job>()
   for (let from = 0; from < names.length; from += atOnce) {
-    const jobs = await Promise.all(names.slice(from, from + atOnce).map((name) => liveJob(caller, name)))
+    const jobs = await Promise.all(names.slice(from, from + atOnce).map((name) => liveJob(client, name)))
     for (const job of jobs) if (job !== null) found.set(job.name, job)
   }
   return found
 }
 
-async function liveJob(caller: Caller, name: string): Promise<Job | null> {
+async function liveJob(client: Client, name: string): Promise<Job | null> {
   try {
-    const job = await caller.call<Job>({ method: 'GET', path: `/jobs/by-name/${segment(name)}` })
+    const job = await client.jobs.getByName(name)
     return isLive(job) ? job : null
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null
@@ -46,8 +45,4 @@ async function fromList(client: Client, names: ReadonlySet<string> | null): Prom
     if (found.size === names?.size) break
   }
   return found
-}
-
-export function isLive(job: Job): boolean {
-  return job.state === 'active' || job.state === 'paused'
 }

@@ -42,7 +42,8 @@ export function readYaml(text: string, file: string): YamlSource {
   )
   return {
     documents,
-    errors,
+    // One slip makes the parser stumble over the rest of its line.
+    errors: errors.filter(({ at }, index) => errors[index - 1]?.at.line !== at.line),
     placeOf: (node) => placeAt((node as { range?: readonly number[] } | null)?.range?.[0] ?? 0),
   }
 }

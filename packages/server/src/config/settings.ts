@@ -347,6 +347,17 @@ export const settings = {
     default: 'http://127.0.0.1:7420',
     doc: 'The server that the command speaks to.',
   },
+  profile: {
+    env: 'CARILLON_PROFILE',
+    flag: '--profile',
+    type: 'string',
+    group: 'Client',
+    audience: 'client',
+    default: undefined,
+    absent: 'the one that `carillon profiles use` chose, if any',
+    example: 'prod',
+    doc: 'The profile that says which server, and with which key; CARILLON_URL and CARILLON_API_KEY win over it.',
+  },
   apiKey: {
     env: 'CARILLON_API_KEY',
     type: 'string',
