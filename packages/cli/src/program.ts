@@ -3,6 +3,7 @@ import { applyCommand, diffCommand } from './commands/apply.js'
 import { brakeCommand } from './commands/brake.js'
 import { calendarsCommand } from './commands/calendars.js'
 import { clusterCommand } from './commands/cluster.js'
+import { completionCommand } from './commands/completion.js'
 import { configCommand } from './commands/config.js'
 import { deadLettersCommand } from './commands/dead-letters.js'
 import { doctorCommand } from './commands/doctor.js'
@@ -11,12 +12,16 @@ import { explainCommand } from './commands/explain.js'
 import { exportCommand } from './commands/export.js'
 import { importCommand } from './commands/import.js'
 import { jobsCommand } from './commands/jobs.js'
+import { statsCommand, tailCommand, topCommand } from './commands/live.js'
+import { loadCommand } from './commands/load.js'
 import { migrateCommand } from './commands/migrate.js'
 import { nextCommand } from './commands/next.js'
+import { backfillsCommand, operationsCommand } from './commands/operations.js'
 import { profilesCommand } from './commands/profiles.js'
 import { runsCommand } from './commands/runs.js'
 import { secretsCommand } from './commands/secrets.js'
 import { targetsCommand } from './commands/targets.js'
+import { auditCommand, keysCommand, tenantsCommand } from './commands/tenancy.js'
 import { upCommand } from './commands/up.js'
 import { verifyCommand } from './commands/verify.js'
 import { whyCommand } from './commands/why.js'
@@ -35,6 +40,12 @@ export function makeProgram(): Command {
     .addCommand(exportCommand())
     .addCommand(importCommand())
     .addCommand(deadLettersCommand())
+    .addCommand(operationsCommand())
+    .addCommand(backfillsCommand())
+    .addCommand(tailCommand())
+    .addCommand(topCommand())
+    .addCommand(statsCommand())
+    .addCommand(loadCommand())
     .addCommand(calendarsCommand())
     .addCommand(secretsCommand())
     .addCommand(targetsCommand())
@@ -45,9 +56,13 @@ export function makeProgram(): Command {
     .addCommand(brakeCommand())
     .addCommand(eventsCommand())
     .addCommand(explainCommand())
+    .addCommand(keysCommand())
+    .addCommand(tenantsCommand())
+    .addCommand(auditCommand())
     .addCommand(profilesCommand())
     .addCommand(configCommand())
     .addCommand(doctorCommand())
     .addCommand(migrateCommand())
+    .addCommand(completionCommand())
     .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 unreachable')
 }

@@ -8,6 +8,9 @@ import {
 import { type Command, Option } from 'commander'
 import { chosenProfile } from './profiles.js'
 
+/** Which settings a command has as flags: another flag of the same name (keys create --role) is none of them. */
+const offered = new WeakMap<Command, Set<FlagKey>>()
+
 /** Adds flags of the settings table, so that a setting is described in one place only; `only` names a few of them. */
 export function withSettings(
   command: Command,
@@ -17,7 +20,10 @@ export function withSettings(
   const wanted = settingFlags.filter(
     (setting) => setting.audience === audience && (only?.includes(setting.key) ?? true),
   )
-  for (const { flag, doc, repeatable, onOff } of wanted) {
+  const keys = offered.get(command) ?? new Set()
+  offered.set(command, keys)
+  for (const { key, flag, doc, repeatable, onOff } of wanted) {
+    keys.add(key)
     const option = new Option(`${flag} ${onOff ? '[value]' : '<value>'}`, doc)
     command.addOption(repeatable ? option.argParser(append) : option)
   }
@@ -30,7 +36,7 @@ export function settingsOf(command: Command): LoadedConfig {
   const flags: Record<string, string | true | string[]> = {}
   for (const { key, flag } of settingFlags) {
     const value = options[attributeName(flag)]
-    if (value !== undefined) flags[key] = value
+    if (value !== undefined && offered.get(command)?.has(key)) flags[key] = value
   }
   const env = readEnvironment()
   const config = loadConfig({ env, flags })
