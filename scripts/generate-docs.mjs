@@ -24,6 +24,11 @@ export const pages = [
     module: 'packages/server/dist/http/reference/index.js',
     render: (built) => built.apiReferencePage(),
   },
+  {
+    file: 'docs/reference/cli.md',
+    module: 'packages/cli/dist/reference.js',
+    render: (built) => built.renderCliReference(),
+  },
 ]
 
 /** Returns the files that differed, after writing them unless `check` is set. */

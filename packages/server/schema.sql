@@ -77,6 +77,72 @@ BEGIN
   RETURN dropped;
 END $function$;
 
+CREATE OR REPLACE FUNCTION carillon.enqueue_task(task text, payload jsonb DEFAULT NULL::jsonb, at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, idempotency_key text DEFAULT NULL::text, options jsonb DEFAULT '{}'::jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  problem text;
+  due_at  bigint;
+BEGIN
+  IF NOT isfinite(at) THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'carillon.enqueue_task: at has to be an instant.';
+  END IF;
+  due_at := coalesce(floor(extract(epoch FROM at) * 1000)::bigint,
+                     carillon.now_ms() + ceil(extract(epoch FROM coalesce(delay, '0')) * 1000)::bigint);
+  problem := CASE
+    WHEN task IS NULL OR length(task) NOT BETWEEN 1 AND 200 THEN 'task has to have 1 to 200 characters'
+    WHEN at IS NOT NULL AND delay IS NOT NULL THEN 'give at or delay, not both'
+    WHEN due_at > carillon.now_ms() + 366 * 86400000::bigint THEN 'it may be due a year ahead at most'
+    WHEN octet_length(payload::text) > 1000000 THEN 'payload is larger than 1 MB'
+    WHEN jsonb_typeof(options) <> 'object' THEN 'options has to be an object'
+    WHEN options - '{name,max_retries,timeout_seconds,priority}'::text[] <> '{}' THEN
+      'options knows name, max_retries, timeout_seconds and priority, not '
+        || (SELECT string_agg(key, ', ') FROM jsonb_object_keys(options - '{name,max_retries,timeout_seconds,priority}'::text[]) AS key)
+    WHEN options ? 'name' AND (jsonb_typeof(options -> 'name') <> 'string' OR length(options ->> 'name') NOT BETWEEN 1 AND 200)
+      THEN 'options.name has to be a text of 1 to 200 characters'
+    WHEN NOT carillon.is_count(options -> 'max_retries', 0, 100) THEN 'options.max_retries has to be 0 to 100'
+    WHEN NOT carillon.is_count(options -> 'timeout_seconds', 1, 86400) THEN 'options.timeout_seconds has to be 1 to 86400'
+    WHEN NOT carillon.is_count(options -> 'priority', 0, 9) THEN 'options.priority has to be 0 to 9'
+  END;
+  IF problem IS NOT NULL THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'carillon.enqueue_task: ' || problem || '.';
+  END IF;
+  RETURN carillon.job_name_of(carillon.put_in_outbox(
+    carillon.enqueuing_tenant(), idempotency_key, NULL,
+    options || jsonb_build_object('task', task, 'payload', payload), due_at));
+END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.enqueue_trigger(job text, idempotency_key text DEFAULT NULL::text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  owner int := carillon.enqueuing_tenant();
+  wanted record;
+BEGIN
+  SELECT j.job, j.id INTO wanted FROM carillon.jobs j
+  WHERE j.tenant = owner AND j.name = enqueue_trigger.job AND j.state IN ('active', 'paused');
+  IF NOT FOUND THEN
+    RAISE invalid_parameter_value USING MESSAGE = format('carillon.enqueue_trigger: there is no live job named "%s".', left(job, 200));
+  END IF;
+  PERFORM carillon.put_in_outbox(owner, idempotency_key, wanted.job, NULL, NULL);
+  RETURN carillon.job_name_of(wanted.id);
+END $function$;
+
+CREATE OR REPLACE FUNCTION carillon.enqueuing_tenant()
+ RETURNS integer
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT coalesce((SELECT tenant FROM carillon.enqueuers WHERE login = session_user),
+                  (SELECT tenant FROM carillon.tenants WHERE name = 'default'))
+$function$;
+
 CREATE OR REPLACE FUNCTION carillon.ensure_roles()
  RETURNS void
  LANGUAGE plpgsql
@@ -281,6 +347,26 @@ CREATE OR REPLACE FUNCTION carillon.now_ms()
  STABLE PARALLEL SAFE
 AS $function$ SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint $function$;
 
+CREATE OR REPLACE FUNCTION carillon.put_in_outbox(for_tenant integer, key text, triggered bigint, said jsonb, due_at bigint)
+ RETURNS uuid
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  digest text := encode(sha256(convert_to(for_tenant || ' ' || (triggered IS NULL)::text || ' ' || key, 'UTF8')), 'hex');
+  -- A UUID of version 8, made from the key: the same for each request with it.
+  made   uuid := CASE WHEN key IS NULL THEN gen_random_uuid()
+                 ELSE overlay(overlay(left(digest, 32) PLACING '8' FROM 13) PLACING '8' FROM 17)::uuid END;
+BEGIN
+  IF length(key) NOT BETWEEN 1 AND 255 THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'carillon: idempotency_key has to have 1 to 255 characters.';
+  END IF;
+  -- Waits for a transaction that notes the same key at this moment.
+  INSERT INTO carillon.outbox (tenant, id, job, definition, due, keyed)
+  VALUES (for_tenant, made, triggered, said, due_at, key IS NOT NULL)
+  ON CONFLICT (tenant, id) DO NOTHING;
+  RETURN made;
+END $function$;
+
 CREATE OR REPLACE FUNCTION carillon.raise_walls()
  RETURNS void
  LANGUAGE plpgsql
@@ -341,11 +427,19 @@ BEGIN
     EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', t.name);
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_fleet', t.name);
   END LOOP;
+END $function$;
+
 CREATE OR REPLACE FUNCTION carillon.summarize_ledger()
  RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
  SET lock_timeout TO '50ms'
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
   part    regclass;
   ranges  int := 0;
+BEGIN
   FOR part IN
     SELECT i.indexrelid
     FROM pg_inherits h
@@ -354,11 +448,13 @@ CREATE OR REPLACE FUNCTION carillon.summarize_ledger()
       AND pg_relation_size(i.indrelid) > 0
     ORDER BY i.indrelid::regclass::text DESC
     LIMIT 3
+  LOOP
     BEGIN
       ranges := ranges + brin_summarize_new_values(part);
     EXCEPTION WHEN lock_not_available OR undefined_table THEN
       NULL;
     END;
+  END LOOP;
   RETURN ranges;
 END $function$;
 
@@ -563,6 +659,12 @@ CREATE TABLE carillon.jobs (
   pause_reason text,
   paused_until bigint,
   ticks_changed_until bigint,
+  description text GENERATED ALWAYS AS ((definition ->> 'description'::text)) STORED,
+  tags jsonb GENERATED ALWAYS AS ((definition -> 'tags'::text)) STORED,
+  managed_by text GENERATED ALWAYS AS ((definition ->> 'managed_by'::text)) STORED,
+  cancelled_at bigint,
+  cancel_reason text,
+  version_reason text,
   CONSTRAINT jobs_pkey PRIMARY KEY (job),
   CONSTRAINT jobs_id_key UNIQUE (id),
   CONSTRAINT jobs_cancelled_check CHECK (((state <> 'cancelled'::text) OR (cancelled_at IS NOT NULL))),
@@ -640,6 +742,25 @@ CREATE TABLE carillon.operations (
   CONSTRAINT operations_action_check CHECK ((action = ANY (ARRAY['pause'::text, 'resume'::text, 'cancel'::text, 'delete'::text, 'trigger'::text, 'tag'::text, 'untag'::text]))),
   CONSTRAINT operations_check CHECK (((finished_at IS NULL) = (state = 'running'::text))),
   CONSTRAINT operations_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'cancelled'::text, 'failed'::text])))
+);
+
+CREATE TABLE carillon.outbox (
+  entry bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY,
+  tenant integer NOT NULL,
+  id uuid NOT NULL,
+  job bigint,
+  definition jsonb,
+  due bigint,
+  keyed boolean NOT NULL,
+  created_at bigint NOT NULL DEFAULT carillon.now_ms(),
+  claimed_until bigint NOT NULL DEFAULT 0,
+  done_at bigint,
+  refused_at bigint,
+  error text,
+  CONSTRAINT outbox_pkey PRIMARY KEY (entry),
+  CONSTRAINT outbox_tenant_id_key UNIQUE (tenant, id),
+  CONSTRAINT outbox_check CHECK (((job IS NULL) = ((definition IS NOT NULL) AND (due IS NOT NULL)))),
+  CONSTRAINT outbox_check1 CHECK (((done_at IS NULL) OR (refused_at IS NULL)))
 );
 
 CREATE TABLE carillon.partitions (
@@ -1010,7 +1131,7 @@ CREATE INDEX effects_old ON carillon.effects USING btree (created_at);
 
 CREATE INDEX idempotency_keys_old ON carillon.idempotency_keys USING btree (created_at);
 
-CREATE INDEX jobs_by_route ON carillon.jobs USING btree (route) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text]));
+CREATE INDEX jobs_by_owner ON carillon.jobs USING btree (tenant, managed_by, job) WHERE ((managed_by IS NOT NULL) AND (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text])));
 
 CREATE INDEX jobs_by_route ON carillon.jobs USING btree (route, state) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text]));
 
@@ -1043,6 +1164,10 @@ CREATE INDEX ledger_recorded ON carillon.ledger USING brin (recorded_at) WITH (p
 CREATE INDEX operations_by_tenant ON carillon.operations USING btree (tenant, operation DESC);
 
 CREATE INDEX operations_going ON carillon.operations USING btree (operation) WHERE (state = 'running'::text);
+
+CREATE INDEX outbox_old ON carillon.outbox USING btree (created_at) WHERE ((done_at IS NOT NULL) OR (refused_at IS NOT NULL));
+
+CREATE INDEX outbox_waiting ON carillon.outbox USING btree (entry) WHERE ((done_at IS NULL) AND (refused_at IS NULL));
 
 CREATE INDEX queue_cancel ON carillon.queue USING btree (holder) WHERE cancel_requested;
 
@@ -1094,6 +1219,8 @@ ALTER TABLE carillon.jobs ADD CONSTRAINT jobs_tenant_fkey FOREIGN KEY (tenant) R
 
 ALTER TABLE carillon.operations ADD CONSTRAINT operations_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
+ALTER TABLE carillon.outbox ADD CONSTRAINT outbox_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
 ALTER TABLE carillon.redrives ADD CONSTRAINT redrives_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.replays ADD CONSTRAINT replays_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
@@ -1113,6 +1240,7 @@ ALTER TABLE carillon.tenant_slots ADD CONSTRAINT tenant_slots_tenant_fkey FOREIG
 CREATE TRIGGER jobs_given_up AFTER UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state = ANY (ARRAY['active'::text, 'paused'::text])) AND (new.state <> ALL (ARRAY['active'::text, 'paused'::text, 'ended'::text])))) EXECUTE FUNCTION carillon.count_job('-1');
 
 CREATE TRIGGER jobs_revived BEFORE UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state <> ALL (ARRAY['active'::text, 'paused'::text])) AND (new.state = ANY (ARRAY['active'::text, 'paused'::text])))) EXECUTE FUNCTION carillon.count_job('1');
+
 ALTER TABLE carillon.alerts ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE POLICY fleet ON carillon.alerts AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
@@ -1151,6 +1279,12 @@ CREATE POLICY fleet ON carillon.effects AS PERMISSIVE FOR ALL TO carillon_fleet 
 
 CREATE POLICY own_rows ON carillon.effects AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
 
+ALTER TABLE carillon.enqueuers ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.enqueuers AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.enqueuers AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
 ALTER TABLE carillon.idempotency_keys ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE POLICY fleet ON carillon.idempotency_keys AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
@@ -1183,6 +1317,18 @@ CREATE POLICY fleet ON carillon.ledger AS PERMISSIVE FOR ALL TO carillon_fleet U
 
 CREATE POLICY own_rows ON carillon.ledger AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
 
+ALTER TABLE carillon.operations ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.operations AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.operations AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.outbox ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.outbox AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.outbox AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
 ALTER TABLE carillon.queue ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE POLICY fleet ON carillon.queue AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
@@ -1207,6 +1353,12 @@ CREATE POLICY fleet ON carillon.routes AS PERMISSIVE FOR ALL TO carillon_fleet U
 
 CREATE POLICY own_rows ON carillon.routes AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
 
+ALTER TABLE carillon.run_counts ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.run_counts AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.run_counts AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
 ALTER TABLE carillon.segments ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE POLICY fleet ON carillon.segments AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
@@ -1225,6 +1377,12 @@ CREATE POLICY fleet ON carillon.targets AS PERMISSIVE FOR ALL TO carillon_fleet 
 
 CREATE POLICY own_rows ON carillon.targets AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
 
+ALTER TABLE carillon.tenant_jobs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.tenant_jobs AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.tenant_jobs AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
 ALTER TABLE carillon.tenant_slots ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE POLICY fleet ON carillon.tenant_slots AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
@@ -1236,6 +1394,12 @@ ALTER TABLE carillon.tenants ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY
 CREATE POLICY fleet ON carillon.tenants AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
 
 CREATE POLICY own_rows ON carillon.tenants AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
+
+ALTER TABLE carillon.tick_changes ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY fleet ON carillon.tick_changes AS PERMISSIVE FOR ALL TO carillon_fleet USING (true);
+
+CREATE POLICY own_rows ON carillon.tick_changes AS PERMISSIVE FOR ALL TO carillon_api USING ((tenant = (NULLIF(current_setting('carillon.tenant'::text, true), ''::text))::integer));
 
 ALTER TABLE carillon.timers ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 

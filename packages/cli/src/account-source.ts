@@ -44,7 +44,7 @@ export async function withAccount<Result>(
   work: (source: AccountSource) => Promise<Result>,
 ): Promise<Result> {
   const config = settingsOf(command)
-  const named = config.provenance.url.startsWith('flag')
+  const named = /^flag/.test(config.provenance.url) || /^flag/.test(config.provenance.profile)
   if (config.databaseUrl === undefined || named) return work(ofServer(clientOf(command), config.url))
   try {
     return await withDatabase(config, config.databaseUrl, work)

@@ -6,8 +6,13 @@ import { UsageError } from './usage.js'
 /** A person waits: a server that is restarting gets a second chance, no more. */
 const maxRetries = 2
 
-/** The client of the server that the command was told to speak to. */
-export function clientOf(command: Command): Client {
+export interface Server {
+  readonly url: string
+  readonly apiKey: string | undefined
+}
+
+/** The server that the command was told to speak to. */
+export function serverOf(command: Command): Server {
   const { url, apiKey } = settingsOf(command)
   const { username, password } = new URL(url)
   if (username !== '' || password !== '') {
@@ -16,5 +21,11 @@ export function clientOf(command: Command): Client {
         'and put an API key into CARILLON_API_KEY.',
     )
   }
+  return { url, apiKey }
+}
+
+/** The client of that server. */
+export function clientOf(command: Command): Client {
+  const { url, apiKey } = serverOf(command)
   return createClient({ url, maxRetries, ...(apiKey !== undefined && { apiKey }) })
 }

@@ -55,7 +55,7 @@ function explainNoAnswer(error: ConnectionError): string {
   const lines = [
     `carillon: no Carillon answers at ${origin}: ${visible(why)}`,
     '  Start a server with: npx carillon up',
-    '  Or name the one that runs with --url or CARILLON_URL.',
+    '  Or name the one that runs with --url, CARILLON_URL or a profile (carillon profiles add).',
   ]
   if (method === 'POST' && !neverArrived(error.cause)) {
     lines.push('  The answer was lost on its way, so the server may have done it: look before you repeat it.')

@@ -22,7 +22,7 @@ async function findByName(client: Client, name: string, liveOnly: boolean): Prom
   let latestEnded: Job | null = null
   for await (const job of client.jobs.iterate({ limit: largestPage })) {
     if (job.name !== name) continue
-    if (job.state !== 'ended') return job
+    if (isLive(job)) return job
     latestEnded ??= job
   }
   const quoted = `"${visible(name)}"`
@@ -35,4 +35,8 @@ async function findByName(client: Client, name: string, liveOnly: boolean): Prom
   throw new NotFoundError(
     `No live job is named ${quoted}. The latest that had the name has ended; use its id: ${latestEnded.job_id}`,
   )
+}
+
+export function isLive({ state }: Job): boolean {
+  return state === 'active' || state === 'paused'
 }

@@ -10,6 +10,9 @@ export function withJobFlags(command: Command): Command {
       '--schedule <schedule>',
       'cron "0 9 * * 1", interval "@every 5m", or instant "2026-12-01T09:00:00Z"',
     )
+    .option('--description <text>', 'for people')
+    .option('--tags <tag>', 'a tag; may be repeated', append)
+    .option('--owner <name>', 'who manages it (managed_by)')
     .option('--timezone <zone>', 'IANA name that the schedule is meant in (default UTC)')
     .option('--http <url>', 'call this URL')
     .option('--method <method>', 'HTTP method (default POST)')

@@ -5,6 +5,9 @@ import { UsageError } from './usage.js'
 export interface JobFlags {
   schedule?: string
   timezone?: string
+  description?: string
+  tags?: string[]
+  owner?: string
   http?: string
   method?: string
   header?: string[]
@@ -51,6 +54,9 @@ export function fieldsOf(flags: JobFlags): Partial<JobInput> {
   const input = {
     schedule: flags.schedule,
     timezone: flags.timezone,
+    description: flags.description,
+    tags: flags.tags,
+    managed_by: flags.owner,
     target: targetOf(flags),
     payload: flags.payload === undefined ? undefined : parseJson(flags.payload, 'The payload'),
     idempotency_key_template: flags.idempotencyKeyTemplate,

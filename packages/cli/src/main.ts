@@ -1,64 +1,35 @@
-import { Command } from 'commander'
-import { brakeCommand } from './commands/brake.js'
-import { calendarsCommand } from './commands/calendars.js'
-import { clusterCommand } from './commands/cluster.js'
-import { configCommand } from './commands/config.js'
-import { deadLettersCommand } from './commands/dead-letters.js'
-import { doctorCommand } from './commands/doctor.js'
-import { eventsCommand } from './commands/events.js'
-import { explainCommand } from './commands/explain.js'
-import { jobsCommand } from './commands/jobs.js'
-import { migrateCommand } from './commands/migrate.js'
-import { nextCommand } from './commands/next.js'
-import { runsCommand } from './commands/runs.js'
-import { secretsCommand } from './commands/secrets.js'
-import { targetsCommand } from './commands/targets.js'
-import { upCommand } from './commands/up.js'
-import { verifyCommand } from './commands/verify.js'
-import { whyCommand } from './commands/why.js'
+import type { Command } from 'commander'
 import { exitCodeOf, explainFailure } from './failure.js'
+import { failureObject, wantsJson } from './failure-json.js'
 import { outliveReaders } from './output/output.js'
-import { visibleLines } from './output/visible.js'
-import { cliVersion } from './version.js'
+import { jsonLine, visibleLines } from './output/visible.js'
+import { makeProgram } from './program.js'
 
 outliveReaders()
 
-const program = new Command('carillon')
-  .description('Cron for a fleet: every tick accounted for.')
-  .version(cliVersion)
-  .addCommand(upCommand())
-  .addCommand(jobsCommand())
-  .addCommand(runsCommand())
-  .addCommand(deadLettersCommand())
-  .addCommand(calendarsCommand())
-  .addCommand(secretsCommand())
-  .addCommand(targetsCommand())
-  .addCommand(nextCommand())
-  .addCommand(whyCommand())
-  .addCommand(verifyCommand())
-  .addCommand(clusterCommand())
-  .addCommand(brakeCommand())
-  .addCommand(eventsCommand())
-  .addCommand(explainCommand())
-  .addCommand(configCommand())
-  .addCommand(doctorCommand())
-  .addCommand(migrateCommand())
-  .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 unreachable')
+const asJson = wantsJson(process.argv.slice(2))
+const program = makeProgram()
 prepare(program)
 
 try {
   await program.parseAsync()
 } catch (error) {
-  const text = explainFailure(error)
+  const text = asJson ? jsonOf(error) : explainFailure(error)
   if (text !== null) process.stderr.write(`${text}\n`)
   process.exitCode = exitCodeOf(error)
+}
+
+function jsonOf(error: unknown): string | null {
+  const object = failureObject(error)
+  return object === null ? null : jsonLine(object).trimEnd()
 }
 
 /** Commands that are added, not made by their parent, inherit nothing: each gets the same manners. */
 function prepare(command: Command): void {
   command
     .exitOverride()
-    .configureOutput({ writeErr: (text) => void process.stderr.write(visibleLines(text)) })
+    // With --json an error is one object, which is written where all errors end up.
+    .configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(visibleLines(text))) })
     .showHelpAfterError(`(${fullName(command)} --help says what it takes)`)
   for (const inner of command.commands) prepare(inner)
 }

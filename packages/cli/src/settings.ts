@@ -6,6 +6,10 @@ import {
   settingFlags,
 } from '@carillon/server/config'
 import { type Command, Option } from 'commander'
+import { chosenProfile } from './profiles.js'
+
+/** Which settings a command has as flags: another flag of the same name (keys create --role) is none of them. */
+const offered = new WeakMap<Command, Set<FlagKey>>()
 
 /** Adds flags of the settings table, so that a setting is described in one place only; `only` names a few of them. */
 export function withSettings(
@@ -16,7 +20,10 @@ export function withSettings(
   const wanted = settingFlags.filter(
     (setting) => setting.audience === audience && (only?.includes(setting.key) ?? true),
   )
-  for (const { flag, doc, repeatable, onOff } of wanted) {
+  const keys = offered.get(command) ?? new Set()
+  offered.set(command, keys)
+  for (const { key, flag, doc, repeatable, onOff } of wanted) {
+    keys.add(key)
     const option = new Option(`${flag} ${onOff ? '[value]' : '<value>'}`, doc)
     command.addOption(repeatable ? option.argParser(append) : option)
   }
@@ -29,9 +36,28 @@ export function settingsOf(command: Command): LoadedConfig {
   const flags: Record<string, string | true | string[]> = {}
   for (const { key, flag } of settingFlags) {
     const value = options[attributeName(flag)]
-    if (value !== undefined) flags[key] = value
+    if (value !== undefined && offered.get(command)?.has(key)) flags[key] = value
   }
-  return loadConfig({ env: readEnvironment(), flags })
+  const env = readEnvironment()
+  const config = loadConfig({ env, flags })
+  // A server asks nobody, and must not fail for a profile of whoever starts it.
+  return command.options.some(({ long }) => long === '--profile') ? withProfile(config, env) : config
+}
+
+/** What a profile says where neither a flag nor the environment does. Its key goes to its own server and to no other. */
+function withProfile(config: LoadedConfig, env: ReturnType<typeof readEnvironment>): LoadedConfig {
+  if (config.provenance.url !== 'default') return config
+  const chosen = chosenProfile(config.profile, env)
+  if (chosen === null) return config
+  const source = `profile ${chosen.name}` as const
+  const { url, key } = chosen.profile
+  const ownKey = key === undefined || config.provenance.apiKey !== 'default'
+  return {
+    ...config,
+    url,
+    ...(!ownKey && { apiKey: key }),
+    provenance: { ...config.provenance, url: source, ...(!ownKey && { apiKey: source }) },
+  }
 }
 
 /** `auto` is decided where the log goes to. */

@@ -290,7 +290,7 @@ describe('up', () => {
   })
 
   it('says what is wrong with its settings and with its task file', async () => {
-    const wrong = await carillon(['up', '--json', '--role', 'nothing'])
+    const wrong = await carillon(['up', '--role', 'nothing'])
     expect(wrong.stderr).toContain('--role is "nothing"')
     expect(wrong).toMatchObject({ code: 2, stdout: '' })
     const missing = await carillon(['up', '--json', '--tasks', 'not-there.mjs'], { cwd: folder })

@@ -160,12 +160,16 @@ describe('jobs create', () => {
   })
 
   it('shows a refusal with its code, fields, hints and request', async () => {
-    const { code, stdout, stderr } = await speak(['jobs', 'create', 'bad', '--schedule', '* * *', '--json'])
+    const { code, stdout, stderr } = await speak(['jobs', 'create', 'bad', '--schedule', '* * *'])
     expect(stderr).toMatch(/\(invalid_schedule, HTTP 422\)/)
     expect(stderr).toMatch(/^ {2}\/schedule: .*3 fields/m)
     expect(stderr).toMatch(/^ {2}Request: req_/m)
     expect(stdout).toBe('')
     expect(code).toBe(1)
+    const asJson = await speak(['jobs', 'create', 'bad', '--schedule', '* * *', '--json'])
+    expect(JSON.parse(asJson.stderr)).toMatchObject({
+      error: { code: 'invalid_schedule', status: 422, exit_code: 1, errors: [{ pointer: '/schedule' }] },
+    })
   })
 
   it('shows what is wrong in a file where it is wrong', async () => {
@@ -224,7 +228,8 @@ describe('jobs get', () => {
     'does not find "%s"',
     async (given) => {
       const { code, stdout, stderr } = await speak(['jobs', 'get', given, '--json'])
-      expect(stderr).toMatch(/^carillon: There is no/)
+      const { error } = JSON.parse(stderr) as { error: { message: string } }
+      expect(error.message).toMatch(/^There is no/)
       expect(stdout).toBe('')
       expect(code).toBe(3)
     },

@@ -58,6 +58,26 @@ describe('carillon', () => {
     expect(code).toBe(2)
   })
 
+  it.each([
+    ['an unknown option', ['jobs', 'list', '--al'], 2, 'usage', 'Did you mean --all?'],
+    ['a server that does not answer', ['jobs', 'list', '--url', nowhere], 5, 'unreachable', 'carillon up'],
+    ['a code that there is not', ['explain', 'zzzz'], 3, 'not_found', 'zzzz'],
+  ])('tells %s as one JSON object on stderr where --json is given', async (_what, args, exit, word, said) => {
+    const { code, stdout, stderr } = await carillon([...args, '--json'])
+    const { error } = JSON.parse(stderr) as { error: { code: string; message: string; exit_code: number } }
+    expect(error).toMatchObject({ code: word, exit_code: exit })
+    expect(error.message).toContain(said)
+    expect(stdout).toBe('')
+    expect(code).toBe(exit)
+  })
+
+  it('colours on demand, and never against NO_COLOR', async () => {
+    const escape = String.fromCharCode(27)
+    const looks = [{ FORCE_COLOR: '1' }, { FORCE_COLOR: '1', NO_COLOR: '1' }, {}] as Record<string, string>[]
+    const shown = await Promise.all(looks.map((env) => carillon(['config'], { env })))
+    expect(shown.map(({ stdout }) => stdout.includes(escape))).toEqual([true, false, false])
+  })
+
   it('makes control characters of the command line visible', async () => {
     const { stderr } = await carillon(['jobs', 'list', '--x\u001b[2J'])
     expect(stderr).toContain('--x\\u001b[2J')
@@ -153,8 +173,10 @@ describe('carillon config', () => {
     const { code, stdout, stderr } = await carillon(['config', '--json', '--port', 'x'], {
       env: { CARILLON_PROT: '1' },
     })
-    expect(stderr).toContain('did you mean CARILLON_PORT?')
-    expect(stderr).toContain('--port is "x"')
+    const { error } = JSON.parse(stderr) as { error: { code: string; message: string } }
+    expect(error.code).toBe('usage')
+    expect(error.message).toContain('did you mean CARILLON_PORT?')
+    expect(error.message).toContain('--port is "x"')
     expect(stdout).toBe('')
     expect(code).toBe(2)
   })

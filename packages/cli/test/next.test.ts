@@ -114,7 +114,8 @@ describe('carillon next', () => {
     ['JSON of no rule', '{"cron":5}', ['invalid_schedule', '/schedule/cron']],
   ])('refuses %s with the reason and a repair', async (_what, schedule, said) => {
     const { code, stdout, stderr } = await carillon(['next', schedule, '--json'])
-    for (const words of said) expect(stderr).toContain(words)
+    const { error } = JSON.parse(stderr) as { error: { message: string } }
+    for (const words of said) expect(error.message).toContain(words)
     expect(stderr).not.toContain('    at ')
     expect(stdout).toBe('')
     expect(code).toBe(1)

@@ -1,4 +1,3 @@
-import type { JobLabels } from './awaited.js'
 import type { Job, JobInput } from './job.js'
 import { type RetryFields, retryFieldsOf, retryViewOf } from './retry.js'
 
@@ -6,7 +5,7 @@ import { type RetryFields, retryFieldsOf, retryViewOf } from './retry.js'
  * What a job shows of its definition when it was given this input: the defaults filled in as the server does it (a test
  * there compares both), so that a client can say in advance what a definition would change.
  */
-export function fieldsOfInput(input: JobInput & JobLabels): Record<string, unknown> {
+export function fieldsOfInput(input: JobInput): Record<string, unknown> {
   const { max_retries, retry_backoff, ...retry } = retryFieldsOf(input)
   return {
     description: input.description ?? null,

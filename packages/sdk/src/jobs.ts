@@ -1,19 +1,18 @@
 import type {
   Backfill,
-  BackfillCount,
+  BackfillPlan,
   BackfillInput,
   BulkAnswer,
   BulkInput,
   Job,
   JobInput,
-  JobLabels,
   JobList,
   JobPatch,
   JobQuery,
   JobVersion,
   Page,
   PauseInput,
-  PlannedTick,
+  Tick,
   Run,
   RunStatus,
   Why,
@@ -36,7 +35,7 @@ export interface IfMatch {
   ifVersion?: number
 }
 
-type NewJob = JobInput & JobLabels
+type NewJob = JobInput
 
 export interface JobCalls {
   readonly jobs: {
@@ -54,7 +53,7 @@ export interface JobCalls {
     upsert(name: string, input: Omit<NewJob, 'name'>, options?: IfMatch): Promise<Job>
     delete(id: string): Promise<void>
     /** Changes the given fields, each as a whole; null: back to its default. `version`: only if it is the present one. */
-    edit(id: string, patch: JobPatch & JobLabelsPatch): Promise<Job>
+    edit(id: string, patch: JobPatch): Promise<Job>
     /** Nothing of it starts any more, until it is resumed or `until` has come. */
     pause(id: string, pause?: PauseInput): Promise<Job>
     resume(id: string): Promise<Job>
@@ -75,17 +74,17 @@ export interface JobCalls {
     /** A new version with the definition of an old one. */
     rollback(id: string, version: number, options?: { reason?: string }): Promise<Job>
     /** The next ticks as they will be, with those that were skipped or moved. */
-    ticks(id: string, query?: { from?: string; count?: number }): Promise<PlannedTick[]>
+    ticks(id: string, query?: { from?: string; count?: number }): Promise<Tick[]>
     /** A tick ahead is passed over; the account keeps it as skipped by request. */
-    skipTick(id: string, at: string, options?: { reason?: string }): Promise<PlannedTick>
+    skipTick(id: string, at: string, options?: { reason?: string }): Promise<Tick>
     /** A tick ahead starts at another time. It keeps its `due`. */
-    moveTick(id: string, at: string, to: string, options?: { reason?: string }): Promise<PlannedTick>
+    moveTick(id: string, at: string, to: string, options?: { reason?: string }): Promise<Tick>
     /** Takes a skip or a move back. */
-    restoreTick(id: string, at: string): Promise<PlannedTick>
+    restoreTick(id: string, at: string): Promise<Tick>
     /** Runs ticks of the past, at a pace, in the background. */
     backfill(id: string, input: BackfillInput, options?: OnceOptions): Promise<Backfill>
     /** What a backfill would run. */
-    countBackfill(id: string, input: BackfillInput): Promise<BackfillCount>
+    countBackfill(id: string, input: BackfillInput): Promise<BackfillPlan>
     backfills(id: string, page?: { limit?: number; cursor?: string }): Promise<Page<Backfill>>
   }
   readonly backfills: {
@@ -96,8 +95,6 @@ export interface JobCalls {
     cancel(backfillId: string): Promise<Backfill>
   }
 }
-
-type JobLabelsPatch = { [Name in keyof JobLabels]?: JobLabels[Name] | null }
 
 const jobsPath = '/api/v1/jobs'
 const backfillsPath = '/api/v1/backfills'
@@ -205,11 +202,10 @@ function jobVersions(call: CallApi): Pick<Jobs, 'versions' | 'iterateVersions' |
 
 function jobTicks(call: CallApi): Pick<Jobs, 'ticks' | 'skipTick' | 'moveTick' | 'restoreTick'> {
   const change = async (id: string, action: string, body: object) =>
-    await call<PlannedTick>({ method: 'POST', path: `${jobPath(id)}/ticks/${action}`, body })
+    await call<Tick>({ method: 'POST', path: `${jobPath(id)}/ticks/${action}`, body })
   return {
     ticks: async (id, query = {}) =>
-      (await call<Page<PlannedTick>>({ method: 'GET', path: `${jobPath(id)}/ticks`, query: { ...query } }))
-        .data,
+      (await call<Page<Tick>>({ method: 'GET', path: `${jobPath(id)}/ticks`, query: { ...query } })).data,
     skipTick: (id, at, options = {}) => change(id, 'skip', { at, ...options }),
     moveTick: (id, at, to, options = {}) => change(id, 'move', { at, to, ...options }),
     restoreTick: (id, at) => change(id, 'restore', { at }),
@@ -222,7 +218,7 @@ function jobBackfills(call: CallApi): Pick<Jobs, 'backfill' | 'countBackfill' | 
     backfill: async (id, input, options) =>
       await call<Backfill>({ method: 'POST', path: path(id), body: input, idempotencyKey: keyOf(options) }),
     countBackfill: async (id, input) =>
-      await call<BackfillCount>({ method: 'POST', path: path(id), body: { ...input, dry_run: true } }),
+      await call<BackfillPlan>({ method: 'POST', path: path(id), body: { ...input, dry_run: true } }),
     backfills: async (id, page = {}) =>
       await call<Page<Backfill>>({ method: 'GET', path: path(id), query: { ...page } }),
   }

@@ -1,4 +1,4 @@
-import type { Operation, OperationCount, OperationInput, Page } from '@carillon/contract'
+import type { Operation, OperationPreview, OperationInput, Page } from '@carillon/contract'
 import { type CallApi, keyOf, type OnceOptions, pages, pathTo } from './paths.js'
 
 export interface OperationCalls {
@@ -6,7 +6,7 @@ export interface OperationCalls {
   readonly operations: {
     start(input: OperationInput, options?: OnceOptions): Promise<Operation>
     /** How many jobs would be touched, and some of them. */
-    count(input: OperationInput): Promise<OperationCount>
+    count(input: OperationInput): Promise<OperationPreview>
     list(page?: { limit?: number; cursor?: string }): Promise<Page<Operation>>
     iterate(page?: { limit?: number }): AsyncGenerator<Operation, void, undefined>
     get(operationId: string): Promise<Operation>
@@ -41,7 +41,7 @@ export function operationCalls(call: CallApi, sleep: (ms: number) => Promise<voi
           idempotencyKey: keyOf(options),
         }),
       count: (input) =>
-        call<OperationCount>({ method: 'POST', path: operationsPath, body: { ...input, dry_run: true } }),
+        call<OperationPreview>({ method: 'POST', path: operationsPath, body: { ...input, dry_run: true } }),
       list,
       iterate: (page = {}) => pages(list, page),
       get,

@@ -88,8 +88,8 @@ const routes: [string, (client: Client) => Promise<unknown>, string, unknown?][]
   ['its cancel', (c) => c.operations.cancel('o'), 'POST /operations/o/cancel', {}],
   [
     'runs',
-    (c) => c.runs.list({ status: 'failed', job_id: 'j', tag: 'x', after: at }),
-    `GET /runs?status=failed&job_id=j&tag=x&after=${encodeURIComponent(at)}`,
+    (c) => c.runs.list({ status: 'failed', job_id: 'j', after: at }),
+    `GET /runs?status=failed&job_id=j&after=${encodeURIComponent(at)}`,
   ],
   ['stats', (c) => c.stats(), 'GET /stats'],
   ['forecast', (c) => c.load.forecast({ by: 'hour' }), 'GET /load/forecast?by=hour'],

@@ -1,4 +1,4 @@
-import type { RedriveInput, Run, RunDetail, RunListQuery, RunPage } from '@carillon/contract'
+import type { RedriveInput, Run, RunDetail, RunListQuery, RunList } from '@carillon/contract'
 import { type CallApi, pages, pathTo } from './paths.js'
 import { type RunEvent, type StreamOptions, streamRuns } from './run-stream.js'
 import type { TransportOptions } from './transport.js'
@@ -6,7 +6,7 @@ import type { TransportOptions } from './transport.js'
 export interface RunCalls {
   readonly runs: {
     /** Across jobs, the newest first. One page; pass its `next_cursor` for the next one. */
-    list(query?: RunListQuery & { cursor?: string }): Promise<RunPage>
+    list(query?: RunListQuery & { cursor?: string }): Promise<RunList>
     iterate(query?: RunListQuery): AsyncGenerator<Run, void, undefined>
     /**
      * Every change of a run as it happens: `for await (const { run } of client.runs.stream())`. A break is mended, without a
@@ -28,7 +28,7 @@ export function runCalls(call: CallApi, transport: TransportOptions): RunCalls {
   const pathOf = (id: string) =>
     pathTo(runsPath, id, 'a run id. Ids look like run_… and are given by the server')
   const list: RunCalls['runs']['list'] = (query = {}) =>
-    call<RunPage>({ method: 'GET', path: runsPath, query: { ...query } })
+    call<RunList>({ method: 'GET', path: runsPath, query: { ...query } })
   return {
     runs: {
       list,

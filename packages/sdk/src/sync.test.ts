@@ -120,7 +120,7 @@ const names = ({ created, changed, unchanged, pruned, conflicts }: SyncPlan) =>
 test('the plan tells created, changed with its fields, unchanged and surplus jobs, and a dry run writes nothing', async () => {
   const { server, sync } = start()
   server.add({ ...daily('same'), managed_by: 'billing' })
-  server.add({ ...daily('edited'), priority: 3, tags: ['x'], managed_by: 'billing' } as JobInput)
+  server.add({ ...daily('edited'), priority: 3, tags: ['x'], managed_by: 'billing' })
   server.add({ ...daily('gone'), managed_by: 'billing' })
   server.add({ ...daily('theirs'), managed_by: 'other' })
   const wanted = [daily('same'), daily('new'), daily('edited', { timeout_seconds: 10 }), daily('theirs')]

@@ -1,16 +1,9 @@
-import {
-  differingFields,
-  fieldsOfInput,
-  fieldsOfJob,
-  type Job,
-  type JobInput,
-  type JobLabels,
-} from '@carillon/contract'
+import { differingFields, fieldsOfInput, fieldsOfJob, type Job, type JobInput } from '@carillon/contract'
 import { ApiError } from './errors.js'
 import type { JobCalls } from './jobs.js'
 import type { PayloadOf, TaskDefinition } from './task.js'
 
-export type SyncJob = JobInput & Omit<JobLabels, 'managed_by'>
+export type SyncJob = Omit<JobInput, 'managed_by'>
 
 export interface SyncOptions {
   /** Who these definitions belong to, e.g. the name of a service. Jobs of other owners are never touched. */

@@ -4,7 +4,7 @@ import type {
   AuditQuery,
   KeyInput,
   Page,
-  RevealedApiKey,
+  RevealedKey,
   Tenant,
   TenantInput,
 } from '@carillon/contract'
@@ -19,9 +19,9 @@ export interface TenancyCalls {
     list(page?: PageQuery): Promise<Page<ApiKey>>
     iterate(page?: { limit?: number }): AsyncGenerator<ApiKey, void, undefined>
     /** The key itself is in this answer and in no other. */
-    create(input: KeyInput): Promise<RevealedApiKey>
+    create(input: KeyInput): Promise<RevealedKey>
     /** A new secret under the same name. The old one is valid for `overlap_seconds` more. */
-    rotate(keyId: string, input?: { overlap_seconds?: number }): Promise<RevealedApiKey>
+    rotate(keyId: string, input?: { overlap_seconds?: number }): Promise<RevealedKey>
     revoke(keyId: string): Promise<void>
   }
   readonly tenants: {
@@ -54,9 +54,9 @@ function keyCalls(call: CallApi): TenancyCalls['keys'] {
     self: () => call<ApiKey>({ method: 'GET', path: `${keysPath}/self` }),
     list,
     iterate: (page = {}) => pages(list, page),
-    create: (input) => call<RevealedApiKey>({ method: 'POST', path: keysPath, body: input }),
+    create: (input) => call<RevealedKey>({ method: 'POST', path: keysPath, body: input }),
     rotate: async (id, input = {}) =>
-      await call<RevealedApiKey>({ method: 'POST', path: `${pathOf(id)}/rotate`, body: input }),
+      await call<RevealedKey>({ method: 'POST', path: `${pathOf(id)}/rotate`, body: input }),
     async revoke(id) {
       await call({ method: 'DELETE', path: pathOf(id) })
     },

@@ -205,6 +205,7 @@ describe('settingFlags', () => {
     expect(settingFlags.filter(({ repeatable }) => repeatable).map(({ flag }) => flag)).toEqual(['--role'])
     expect(settingFlags.filter(({ audience }) => audience === 'client').map(({ flag }) => flag)).toEqual([
       '--url',
+      '--profile',
     ])
   })
 })

@@ -20,6 +20,7 @@ After an incident:
 
 export function deadLettersCommand(): Command {
   return new Command('dead-letters')
+    .alias('dlq')
     .description('Runs that used up their attempts: understand them, run them again, or discard them')
     .addCommand(listCommand())
     .addCommand(groupsCommand())

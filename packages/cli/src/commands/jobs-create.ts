@@ -41,7 +41,7 @@ export function jobsCreateCommand(): Command {
 
 type CreateOptions = JobFlags & { file?: string }
 
-const othersBesideFile = new Set(['file', 'json', 'url'])
+const othersBesideFile = new Set(['file', 'json', 'url', 'profile'])
 
 async function inputOf(command: Command, name: string | undefined): Promise<JobInput> {
   const { file, ...flags } = command.opts<CreateOptions>()

@@ -1,6 +1,7 @@
-import type { Client, JobList } from '@carillon/sdk'
+import type { Client, JobList, JobQuery } from '@carillon/sdk'
 import { Command } from 'commander'
 import { clientOf } from '../client.js'
+import { type JobFilterFlags, queryOf, withJobFilter } from '../job-filter.js'
 import { limitOf } from '../job-input.js'
 import { outputOf, withJson } from '../output/output.js'
 import { withSettings } from '../settings.js'
@@ -16,18 +17,23 @@ export function jobsListCommand(): Command {
     .description('List the jobs')
     .option('--limit <n>', `how many at most (default ${defaultLimit})`)
     .option('--all', 'all of them')
+    .option('--order <order>', 'newest, next_run or name (default newest)')
+  withJobFilter(command)
   withSettings(withJson(command), 'client')
   command.action(async () => {
     const output = outputOf(command)
-    const options = command.opts<{ limit?: string; all?: boolean }>()
+    const options = command.opts<JobFilterFlags & { limit?: string; all?: boolean; order?: string }>()
     if (options.all && options.limit !== undefined) {
       throw new UsageError('Give --limit or --all, not both.')
     }
     const most = options.all ? Number.POSITIVE_INFINITY : (limitOf(options.limit) ?? defaultLimit)
-    const list = await upTo(most, clientOf(command))
+    const order = orderOf(options.order)
+    const query = { ...queryOf(options), ...(order !== undefined && { order }) }
+    const list = await upTo(most, query, clientOf(command))
     output.result(list, () => (list.data.length === 0 ? '' : jobTable(list.data, output.look)))
     if (output.json) return
-    if (list.data.length === 0) {
+    if (list.data.length === 0 && Object.keys(query).length > 0) output.note('No jobs match.')
+    else if (list.data.length === 0) {
       output.note(
         "No jobs yet. Register one: carillon jobs create ping --schedule '@every 5m' --http https://example.com/ping",
       )
@@ -39,11 +45,12 @@ export function jobsListCommand(): Command {
 }
 
 /** As many pages as it takes, in the shape of one page. */
-async function upTo(most: number, client: Client): Promise<JobList> {
+async function upTo(most: number, query: JobQuery, client: Client): Promise<JobList> {
   const data: JobList['data'] = []
   let next: string | null = null
   do {
     const page: JobList = await client.jobs.list({
+      ...query,
       limit: Math.min(most - data.length, largestPage),
       ...(next !== null && { cursor: next }),
     })
@@ -51,4 +58,13 @@ async function upTo(most: number, client: Client): Promise<JobList> {
     next = page.next_cursor
   } while (next !== null && data.length < most)
   return { data, next_cursor: next }
+}
+
+const orders = ['newest', 'next_run', 'name'] as const
+
+function orderOf(text: string | undefined): JobQuery['order'] {
+  const order = orders.find((one) => one === text?.toLowerCase().replaceAll('-', '_'))
+  if (text !== undefined && order === undefined)
+    throw new UsageError(`--order is "${text}": use ${orders.join(', ')}.`)
+  return order
 }

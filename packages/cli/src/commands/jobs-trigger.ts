@@ -2,6 +2,7 @@ import type { Run } from '@carillon/sdk'
 import { Command } from 'commander'
 import { clientOf } from '../client.js'
 import { findJob } from '../find-job.js'
+import { type ManyFlags, meansMany, operate, withMany } from '../operate.js'
 import type { Look } from '../output/look.js'
 import { outputOf, withJson } from '../output/output.js'
 import { visible } from '../output/visible.js'
@@ -10,13 +11,15 @@ import { withSettings } from '../settings.js'
 /** `carillon jobs trigger JOB` */
 export function jobsTriggerCommand(): Command {
   const command = new Command('trigger')
-    .description('Run a job now, beside its schedule: no tick of it is used up')
-    .argument('<job>', "a job's id, or its name")
+    .description('Run a job, or all that match, now, beside the schedule: no tick is used up')
+    .argument('[job]', "a job's id, or its name")
+  withMany(command)
   withSettings(withJson(command), 'client')
-  command.action(async (given: string) => {
+  command.action(async (given: string | undefined) => {
+    if (meansMany(given, command.opts<ManyFlags>())) return operate(command, 'trigger')
     const output = outputOf(command)
     const client = clientOf(command)
-    const job = await findJob(client, given)
+    const job = await findJob(client, given ?? '')
     const run = await client.jobs.trigger(job.job_id)
     output.result(run, () => triggered(run, job.name, output.look))
   })

@@ -11,13 +11,17 @@ import { visible } from '../output/visible.js'
 import { withSettings } from '../settings.js'
 import { runDetails } from '../views/run-detail.js'
 import { runTable } from '../views/runs.js'
+import { showList, upTo } from './client-command.js'
+import { runsWatchCommand } from './live.js'
 
 export function runsCommand(): Command {
   return new Command('runs')
-    .description("See what became of a job's ticks; cancel a run")
+    .description('See what became of ticks, follow runs live, cancel a run or run it again')
     .addCommand(runsListCommand())
     .addCommand(runsShowCommand())
+    .addCommand(runsWatchCommand())
     .addCommand(runsCancelCommand())
+    .addCommand(runsRetryCommand())
 }
 
 const defaultLimit = 20
@@ -25,19 +29,25 @@ const defaultLimit = 20
 /** `carillon runs list JOB` */
 function runsListCommand(): Command {
   const command = new Command('list')
-    .description("List a job's runs, latest tick first")
-    .argument('<job>', "a job's id (also of a deleted job), or the name of a live job")
+    .description("List a job's runs, or those of all jobs, latest tick first")
+    .argument('[job]', "a job's id (also of a deleted job), or the name of a live job; without it, all jobs")
     .option('--limit <n>', `how many at most (default ${defaultLimit})`)
     .option('--status <status>', 'only these: pending, running, success, failed, dead, skipped or cancelled')
     .option('--after <instant>', 'only ticks from then on: ISO-8601, or 2h for two hours ago')
     .option('--before <instant>', 'only ticks before: ISO-8601, or 2h for two hours ago')
   withSettings(withJson(command), 'client')
-  command.action(async (given: string) => {
+  command.action(async (given: string | undefined) => {
     const output = outputOf(command)
     const flags = command.opts<ListFlags>()
     const limit = limitOf(flags.limit) ?? defaultLimit
     const query = queryOf(flags, output.look.now)
     const client = clientOf(command)
+    if (given === undefined) {
+      const all = query
+      const list = await upTo(flags.limit, (page) => client.runs.list({ ...all, ...page }))
+      showList(output, list, runTable, 'No runs match.')
+      return
+    }
     const id = await findJobId(client, given)
     const runs = await client.jobs.runs(id, { limit, ...query })
     output.result(runs, () => (runs.length === 0 ? '' : runTable(runs, output.look)))
@@ -78,6 +88,26 @@ function runsShowCommand(): Command {
     const output = outputOf(command)
     const run = await clientOf(command).runs.get(runId)
     output.result(run, () => runDetails(run, output.look))
+  })
+  return command
+}
+
+/** `carillon runs retry RUN` */
+function runsRetryCommand(): Command {
+  const command = new Command('retry')
+    .description('Run a dead run once more, with the same tick and idempotency key')
+    .argument('<run>', 'run_…, as list and why show it')
+    .option('--current', "run the job's current version, not the one that failed")
+  withSettings(withJson(command), 'client')
+  command.action(async (runId: string) => {
+    const output = outputOf(command)
+    const { current } = command.opts<{ current?: boolean }>()
+    const run = await clientOf(command).runs.retry(runId, current ? { version: 'current' } : {})
+    output.result(
+      run,
+      () =>
+        `${output.look.colors.green('✓')} Back in the queue: ${visible(run.run_id)}\n→ Follow it: carillon runs watch ${visible(run.run_id)}\n`,
+    )
   })
   return command
 }

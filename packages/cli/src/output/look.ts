@@ -30,6 +30,8 @@ function widthOf(stream: NodeJS.WriteStream): number {
 }
 
 function wantsColors(stream: NodeJS.WriteStream): boolean {
-  const { NO_COLOR: noColor = '', TERM: terminal } = readEnvironment()
+  const { NO_COLOR: noColor = '', FORCE_COLOR: force = '', TERM: terminal } = readEnvironment()
+  // Both are conventions; a wish for none is the stronger one.
+  if (noColor === '' && force !== '' && force !== '0' && force !== 'false') return true
   return stream.isTTY === true && noColor === '' && terminal !== 'dumb'
 }

@@ -8,6 +8,10 @@ export interface Output {
   readonly look: Look
   /** The result: one line of JSON with --json, what `render` makes of it otherwise. */
   result(value: unknown, render: () => string): void
+  /** A part of the result that is shown ahead of it; never with --json. */
+  text(text: string): void
+  /** One line of a result that has no end: written as it is, also with --json. */
+  line(text: string): void
   /** A remark for the person, apart from the result. */
   note(text: string): void
   /** Resolves when the result has left the process. */
@@ -33,6 +37,8 @@ export function outputOf(command: Command): Output {
     json,
     look,
     result: (value, render) => void write(json ? jsonLine(value) : render()),
+    text: (text) => void (json || write(text)),
+    line: (text) => void write(text),
     note: (text) => void process.stderr.write(`${text}\n`),
     flushed: () => new Promise((resolve) => write('', () => resolve())),
   }

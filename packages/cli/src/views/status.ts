@@ -17,6 +17,8 @@ const looks: Record<string, readonly [symbol: string, paint: Paint]> = {
   stale: ['≠', 'yellow'],
   skipped: ['»', 'yellow'],
   cancelled: ['–', 'dim'],
+  // Work in the background
+  done: ['✓', 'green'],
   // Checks
   ok: ['✓', 'green'],
   warn: ['!', 'yellow'],

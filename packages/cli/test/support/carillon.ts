@@ -114,12 +114,15 @@ export interface TestServer {
 }
 
 /** `carillon up` on a free port with an embedded Postgres of its own. */
-export async function startServer(args: readonly string[] = []): Promise<TestServer> {
+export async function startServer(
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<TestServer> {
   const dataDir = newFolder()
   const child = spawn(
     process.execPath,
     [bin, 'up', '--port', '0', '--json', '--data-dir', dataDir, '--log-level', 'warn', ...args],
-    { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] },
+    { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const end = ended(child)
   const stderr = collect(child.stderr)

@@ -2,7 +2,7 @@ import type { Setting } from './setting.js'
 import type { Config, SettingKey } from './settings.js'
 
 /** Where a value came from. */
-export type Source = 'default' | `environment ${string}` | `flag --${string}`
+export type Source = 'default' | `environment ${string}` | `flag --${string}` | `profile ${string}`
 
 export type Provenance = { readonly [K in SettingKey]: Source }
 

@@ -1,3 +1,4 @@
+import { clientSettings } from './client-settings.js'
 import { creationSettings } from './creation-settings.js'
 import type { Setting, ValueOf } from './setting.js'
 
@@ -368,26 +369,7 @@ export const settings = {
     default: 'auto',
     doc: '`auto` is `pretty` on a terminal and `json` elsewhere.',
   },
-  url: {
-    env: 'CARILLON_URL',
-    flag: '--url',
-    type: 'url',
-    group: 'Client',
-    audience: 'client',
-    default: 'http://127.0.0.1:7420',
-    doc: 'The server that the command speaks to.',
-  },
-  apiKey: {
-    env: 'CARILLON_API_KEY',
-    type: 'string',
-    secret: true,
-    group: 'Client',
-    audience: 'client',
-    default: undefined,
-    absent: 'none: no key is sent',
-    example: 'the-key-you-were-given',
-    doc: 'The API key that the command sends; it has no flag, because other users can read command lines.',
-  },
+  ...clientSettings,
 } as const satisfies Record<string, Setting>
 
 type Settings = typeof settings

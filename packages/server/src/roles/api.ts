@@ -1,4 +1,5 @@
-import type { ApiPorts, LeasesPort } from '../http/api.js'
+import type { Database } from '../db/pool.js'
+import type { AccountPort, ApiPorts, LeasesPort } from '../http/api.js'
 import { defaultTenant } from '../http/tenant.js'
 import { AuditLog } from '../pipeline/access/audit-log.js'
 import { Keys } from '../pipeline/access/keys.js'
@@ -72,18 +73,6 @@ export function composeApi(
       ...(hints.runFired !== undefined && { onRedriven: hints.runFired }),
     },
   )
-  const accountOver = (over: typeof database) =>
-    new Account({ database: over, clock: context.clock, lateToleranceMs })
-  const account = accountOver(database)
-  const fleetAccount = accountOver(fleet)
-  const secrets = new Secrets(database)
-  const tenants = new Tenants({
-    database: fleet,
-    home: defaultTenant,
-    furnish: (runner, tenant) => secrets.ensure([tenant], runner),
-  })
-  const keys = new Keys(database)
-  const keysOfAll = new Keys(fleet)
   return {
     jobs: registry,
     idempotency,
@@ -97,7 +86,6 @@ export function composeApi(
     schedules: new Schedules({ database, databaseClock }),
     leases,
     calendars,
-    signingSecrets: secrets,
     targets,
     runs: {
       async listByJob(tenant, jobId, query) {
@@ -114,15 +102,49 @@ export function composeApi(
     stats: new Stats({ database, clock: context.clock }),
     operations: new Operations(database, hints.operationStarted),
     deadLetters: interventions.deadLetters,
-    account: {
-      why: (tenant, jobId, at) => account.why(tenant, jobId, at),
-      verify: (tenant, query) => account.verify(tenant, { ...query, budgetMs: verifyBudgetMs }),
-      cluster: (tenant) => fleetAccount.cluster(tenant),
-      events: (query) => account.events(query),
-      brake: () => account.brake(),
-      setBrake: (input) => fleetAccount.setBrake(input),
-      clearBrake: () => fleetAccount.clearBrake(),
-    },
+    account: accountPort(context, { database, fleet }),
+    ...tenancyPorts({ database, fleet }),
+    close: () => database.close(),
+  }
+}
+
+/** Whose connections: the caller's, confined to its tenant, and the fleet's. */
+interface Walls {
+  database: Database
+  fleet: Database
+}
+
+function accountPort({ clock, config }: Context, { database, fleet }: Walls): AccountPort {
+  const over = (database: Database) =>
+    new Account({ database, clock, lateToleranceMs: config.lateToleranceSeconds * 1000 })
+  const account = over(database)
+  const fleetAccount = over(fleet)
+  return {
+    why: (tenant, jobId, at) => account.why(tenant, jobId, at),
+    verify: (tenant, query) => account.verify(tenant, { ...query, budgetMs: verifyBudgetMs }),
+    cluster: (tenant) => fleetAccount.cluster(tenant),
+    events: (query) => account.events(query),
+    brake: () => account.brake(),
+    setBrake: (input) => fleetAccount.setBrake(input),
+    clearBrake: () => fleetAccount.clearBrake(),
+  }
+}
+
+function tenancyPorts({
+  database,
+  fleet,
+}: Walls): Pick<ApiPorts, 'keys' | 'tenants' | 'audit' | 'signingSecrets'> {
+  const signingSecrets = new Secrets(database)
+  const tenants = new Tenants({
+    database: fleet,
+    home: defaultTenant,
+    furnish: (runner, tenant) => signingSecrets.ensure([tenant], runner),
+  })
+  const keys = new Keys(database)
+  const keysOfAll = new Keys(fleet)
+  return {
+    signingSecrets,
+    tenants,
     keys: {
       create: (tenant, input) => keys.create(tenant, input),
       createFor: async (name, input) => keysOfAll.create(await tenants.keyOf(name), input),
@@ -130,8 +152,6 @@ export function composeApi(
       rotate: (tenant, keyId, input) => keys.rotate(tenant, keyId, input),
       revoke: (tenant, keyId) => keys.revoke(tenant, keyId),
     },
-    tenants,
     audit: new AuditLog(database),
-    close: () => database.close(),
   }
 }

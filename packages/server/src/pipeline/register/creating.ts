@@ -1,6 +1,7 @@
 import { CarillonError, type JobInput } from '@carillon/contract'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { newUuid } from '../../platform/ids.js'
 import { type Answer, keyInUse } from '../idempotency.js'
 import { type Candidate, type CandidateOptions, candidateOf, type Terms } from './candidate.js'
 import { nameTaken } from './change.js'

@@ -16,7 +16,7 @@ const inputs: JobInput[] = [
     overlap_policy: 'ALLOW',
     max_concurrent: 3,
     tags: ['b', 'a'],
-  } as JobInput,
+  },
   { name: 'short', schedule: '@every 1h', max_retries: 0, retry_backoff: 'fixed' },
 ]
 

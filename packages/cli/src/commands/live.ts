@@ -1,0 +1,197 @@
+import type { Client, Run, RunEvent } from '@carillon/sdk'
+import type { Command } from 'commander'
+import { findJobId } from '../find-job.js'
+import type { Output } from '../output/output.js'
+import { jsonLine } from '../output/visible.js'
+import { isFailure, runLine } from '../views/run-line.js'
+import { statsText } from '../views/stats.js'
+import { integerOf } from '../job-input.js'
+import { durationOf } from '../moments.js'
+import { UsageError } from '../usage.js'
+import { clientCommand, whichJob } from './client-command.js'
+
+/** Ctrl-C is how such commands end: nothing is wrong then. */
+function untilInterrupted(): AbortController {
+  const controller = new AbortController()
+  process.once('SIGINT', () => controller.abort())
+  process.once('SIGTERM', () => controller.abort())
+  return controller
+}
+
+function show(run: Run, output: Output): void {
+  output.line(output.json ? jsonLine(run) : runLine(run, { ...output.look, now: new Date() }))
+}
+
+interface TailFlags {
+  job?: string
+  failed?: boolean
+  count?: string
+}
+
+/** `carillon tail`: every change of a run, a line each, until Ctrl-C. */
+export function tailCommand(): Command {
+  return clientCommand<TailFlags>(
+    'tail',
+    'Follow the runs of all jobs live, one line for every change, until Ctrl-C',
+    (command) =>
+      command
+        .option('--job <job>', `only of this job: ${whichJob}`)
+        .option('--failed', 'only runs that failed or died')
+        .option('--count <n>', 'end after so many lines'),
+    async ({ client, output, flags }) => {
+      const most = integerOf(flags.count, '--count') ?? Number.POSITIVE_INFINITY
+      let shown = 0
+      for await (const { run } of streamOf(client, output, await jobIdOf(client, flags.job))) {
+        if (flags.failed && !isFailure(run)) continue
+        show(run, output)
+        if (++shown >= most) return
+      }
+    },
+  )
+}
+
+async function jobIdOf(client: Client, given: string | undefined): Promise<string | undefined> {
+  return given === undefined ? undefined : findJobId(client, given)
+}
+
+function streamOf(client: Client, output: Output, jobId?: string): AsyncGenerator<RunEvent> {
+  return client.runs.stream({
+    signal: untilInterrupted().signal,
+    ...(jobId !== undefined && { jobId }),
+    onBreak: (error) => output.note(`! The stream broke and is opened again: ${error.message}`),
+  })
+}
+
+/** `carillon runs watch RUN|JOB`: a run until its end, or a job's runs until Ctrl-C. */
+export function runsWatchCommand(): Command {
+  return clientCommand(
+    'watch',
+    'Follow live: a run until it has ended (exit code 1 where it failed), or the runs of a job until Ctrl-C',
+    (command) => command.argument('<run or job>', 'run_…, or a job by its id or name'),
+    async ({ client, output, args: [given = ''] }) => {
+      if (!given.startsWith('run_')) {
+        const id = await findJobId(client, given)
+        for (const run of (await client.jobs.runs(id, { limit: 5 })).toReversed()) show(run, output)
+        for await (const { run } of streamOf(client, output, id)) show(run, output)
+        return
+      }
+      const ended = await runEnded(client, output, given)
+      if (ended !== null && isFailure(ended)) process.exitCode = 1
+    },
+  )
+}
+
+/** Looked at after the stream is open, so that an end between the two is not missed. */
+async function runEnded(client: Client, output: Output, runId: string): Promise<Run | null> {
+  const first = await client.runs.get(runId)
+  show(first, output)
+  if (isOver(first)) return first
+  const stream = streamOf(client, output, first.job_id)
+  const look = async (): Promise<Run | null> => {
+    const now = await client.runs.get(runId)
+    return isOver(now) ? now : null
+  }
+  const next = stream.next()
+  const already = await look()
+  if (already !== null) {
+    show(already, output)
+    void stream.return(undefined)
+    return already
+  }
+  for (let event = await next; event.done !== true; event = await stream.next()) {
+    const { run } = event.value
+    if (run.run_id !== runId) continue
+    show(run, output)
+    if (isOver(run)) return run
+  }
+  return null
+}
+
+function isOver({ status }: Run): boolean {
+  return ['success', 'dead', 'skipped', 'cancelled', 'stale'].includes(status)
+}
+
+/** `carillon top`: a screen that renews itself; one print where nobody looks. */
+export function topCommand(): Command {
+  return clientCommand<{ every: string; once?: boolean }>(
+    'top',
+    'Show live: lag, firings, queue and what fails; ends with q or Ctrl-C, and prints once on a pipe',
+    (command) =>
+      command
+        .option('--every <time>', 'how often it is renewed', '2s')
+        .option('--once', 'print once, and end'),
+    async ({ client, output, flags }) => {
+      const everyMs = durationOf('--every', flags.every) * 1000
+      if (everyMs < 1000) throw new UsageError('--every is at least 1s.')
+      const screen = async () => {
+        const [stats, failing] = await Promise.all([client.stats(), failingRuns(client)])
+        return { stats, failing }
+      }
+      if (flags.once || output.json || !process.stdout.isTTY) {
+        const seen = await screen()
+        output.result({ ...seen.stats, failing: seen.failing }, () =>
+          statsText(seen.stats, output.look, seen.failing),
+        )
+        return
+      }
+      await renewed(everyMs, async () => {
+        const { stats, failing } = await screen()
+        return statsText(stats, { ...output.look, now: new Date() }, failing)
+      })
+    },
+  )
+}
+
+const mostFailing = 8
+
+async function failingRuns(client: Client): Promise<Run[]> {
+  return (await client.runs.list({ status: 'dead', limit: mostFailing })).data
+}
+
+/** On a screen of its own, which is left as it was found. */
+async function renewed(everyMs: number, draw: () => Promise<string>): Promise<void> {
+  const { signal, abort } = leaving()
+  process.stdout.write('\u001b[?1049h\u001b[?25l')
+  try {
+    while (!signal.aborted) {
+      const text = await draw()
+      process.stdout.write(`\u001b[H\u001b[2J${text}\n(q to leave)\n`)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, everyMs)
+        signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+      })
+    }
+  } finally {
+    abort()
+    process.stdout.write('\u001b[?25h\u001b[?1049l')
+  }
+}
+
+function leaving(): { signal: AbortSignal; abort: () => void } {
+  const controller = untilInterrupted()
+  const { stdin } = process
+  const onKey = (key: Buffer) => {
+    // In raw mode Ctrl-C is a character.
+    if (/[q\u0003]/i.test(key.toString())) controller.abort()
+  }
+  if (stdin.isTTY) stdin.setRawMode(true).resume().on('data', onKey)
+  return {
+    signal: controller.signal,
+    abort: () => {
+      if (stdin.isTTY) stdin.off('data', onKey).setRawMode(false).pause()
+    },
+  }
+}
+
+/** `carillon stats` */
+export function statsCommand(): Command {
+  return clientCommand(
+    'stats',
+    'Show counts and delays at this moment',
+    (command) => command,
+    async ({ client, output }) => {
+      const stats = await client.stats()
+      output.result(stats, () => statsText(stats, output.look))
+    },
+  )
+}

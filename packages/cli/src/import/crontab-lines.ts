@@ -1,0 +1,123 @@
+/** A line of a crontab that says when and what. */
+export interface CronLine {
+  readonly kind: 'job'
+  readonly line: number
+  /** Five fields with one blank between, or a word such as "@daily". */
+  readonly when: string
+  /** Only in a system crontab. */
+  readonly user?: string
+  /** As written: with its % signs. */
+  readonly command: string
+  /** The comment lines right above it, without their signs. */
+  readonly comment: readonly string[]
+}
+
+export interface VariableLine {
+  readonly kind: 'variable'
+  readonly line: number
+  readonly name: string
+  readonly value: string
+}
+
+/** A line that cron would not take either. */
+export interface BrokenLine {
+  readonly kind: 'broken'
+  readonly line: number
+  readonly why: string
+  readonly hint: string
+}
+
+export type CrontabLine = CronLine | VariableLine | BrokenLine
+
+const blank = /[ \t]+/
+
+/** Reads a crontab as crontab(5) has it, line by line. */
+export function readCrontab(text: string, { system }: { system: boolean }): CrontabLine[] {
+  const lines: CrontabLine[] = []
+  let comment: string[] = []
+  for (const [index, raw] of text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .entries()) {
+    const content = raw.replace(/^[ \t]+/, '')
+    if (content.startsWith('#')) {
+      comment.push(content.replace(/^#+!?[ \t]*/, '').trimEnd())
+      continue
+    }
+    if (content.trim() !== '') lines.push(readLine(content, index + 1, comment, system))
+    // A comment belongs to the line below it; a blank line, or a line of another kind, ends it.
+    comment = []
+  }
+  return lines
+}
+
+function readLine(content: string, line: number, comment: readonly string[], system: boolean): CrontabLine {
+  const variable = readVariable(content)
+  if (variable !== null) return { kind: 'variable', line, ...variable }
+  // cronie: a dash before the entry keeps it out of the system's log.
+  const entry = content.replace(/^-(?=[\d*@])/, '')
+  const fields = entry.startsWith('@') ? 1 : 5
+  const { words, rest } = taken(entry, fields + (system ? 1 : 0))
+  const when = words.slice(0, fields).join(' ')
+  const user = system ? words[fields] : undefined
+  if (words.length < fields + (system ? 1 : 0) || rest === '') {
+    return { kind: 'broken', line, ...shortfall(words.length, fields, system) }
+  }
+  return { kind: 'job', line, when, command: rest, comment, ...(user !== undefined && { user }) }
+}
+
+function shortfall(words: number, fields: number, system: boolean): { why: string; hint: string } {
+  const shape = `${fields === 1 ? '@daily' : '0 9 * * 1'} ${system ? 'root ' : ''}/usr/bin/backup`
+  const hint = `A line reads like: ${shape}; a variable like: PATH=/usr/bin:/bin`
+  if (words < fields) return { why: `${words} of the ${fields} fields of a schedule are there`, hint }
+  if (system && words === fields) return { why: 'the user and the command are missing', hint }
+  return { why: 'the command is missing', hint }
+}
+
+/** The first words of a line, and the rest of it as it is. */
+function taken(text: string, count: number): { words: string[]; rest: string } {
+  const words: string[] = []
+  let rest = text
+  while (words.length < count && rest !== '') {
+    const [word = ''] = rest.split(blank, 1)
+    words.push(word)
+    rest = rest.slice(word.length).replace(/^[ \t]+/, '')
+  }
+  return { words, rest }
+}
+
+/** `NAME = value`; blanks round the sign do not count, and quotes keep blanks. Nothing is expanded. */
+function readVariable(content: string): { name: string; value: string } | null {
+  const match = /^(?:"([^"]*)"|'([^']*)'|([A-Za-z_][A-Za-z0-9_]*))[ \t]*=[ \t]*(.*)$/.exec(content)
+  if (match === null) return null
+  const name = match[1] ?? match[2] ?? match[3] ?? ''
+  const value = (match[4] ?? '').trimEnd()
+  const quoted = /^"(.*)"$|^'(.*)'$/.exec(value)
+  return { name, value: quoted?.[1] ?? quoted?.[2] ?? value }
+}
+
+/** Names that people on most machines have; those of this machine are added by the caller. */
+const commonUsers = new Set([
+  'root',
+  'nobody',
+  'daemon',
+  'www-data',
+  'nginx',
+  'apache',
+  'postgres',
+  'mysql',
+  'backup',
+])
+
+/** Whether lines have a user between schedule and command, as in /etc/crontab and /etc/cron.d. */
+export function looksLikeSystem(text: string, file: string, users: ReadonlySet<string>): boolean {
+  if (/(^|\/)etc\/(crontab|cron\.d\/[^/]+)$/.test(file)) return true
+  const jobs = readCrontab(text, { system: false }).filter((line) => line.kind === 'job')
+  return (
+    jobs.length > 0 &&
+    jobs.every(({ command }) => {
+      const { words, rest } = taken(command, 1)
+      return rest !== '' && (commonUsers.has(words[0] ?? '') || users.has(words[0] ?? ''))
+    })
+  )
+}
