@@ -1,4 +1,6 @@
 import { composeInterventions } from '../../src/roles/interventions.js'
+import { Backfills } from '../../src/pipeline/register/backfills.js'
+import { Operations } from '../../src/pipeline/register/bulk/operations.js'
 import { Calendars } from '../../src/pipeline/register/calendars.js'
 import { Secrets } from '../../src/pipeline/sign/secrets.js'
 import { createKey } from '../../src/main.js'
@@ -68,6 +70,25 @@ async function retiringSecret({ node }: World): Promise<string> {
   return data.at(-1)?.id ?? ''
 }
 
+const nextTick = '2027-01-01T00:00:00Z'
+const later = '2027-01-01T05:00:00Z'
+const passedYears = { from: '2024-06-01T00:00:00Z', to: '2026-06-01T00:00:00Z' }
+
+async function backfill(world: World): Promise<string> {
+  const { job_id: id } = await job(world)
+  const backfills = new Backfills({
+    database: world.node.database,
+    mostTicks: 100,
+    jobOf: (tenant, jobId) => world.node.registry.find(tenant, jobId),
+  })
+  return (await backfills.start(1, id, passedYears)).backfill_id
+}
+
+async function operation(world: World): Promise<string> {
+  await job(world)
+  return (await new Operations(world.node.database).start(1, { action: 'pause', all: true })).operation_id
+}
+
 let keys = 0
 async function someKey({ house, node }: World): Promise<string> {
   keys += 1
@@ -115,6 +136,34 @@ export const changes: Record<string, (world: World) => Promise<ApiCall>> = {
     return { method: 'POST', path: `/jobs/${id}/resume`, missing: `/jobs/${noJob}/resume` }
   },
   triggerJob: onJob('trigger'),
+  cancelJob: onJob('cancel', { reason: 'over' }),
+  createJobs: () => Promise.resolve({ method: 'POST', path: '/jobs/bulk', body: { jobs: [newJob] } }),
+  putJobByName: () =>
+    Promise.resolve({ method: 'PUT', path: '/jobs/by-name/made', body: { schedule: '* * * * *' } }),
+  rollbackJob: async (world) => {
+    const { job_id: id } = await job(world)
+    await world.node.registry.edit(1, id, { max_retries: 9 })
+    const path = `/jobs/${id}/rollback`
+    return { method: 'POST', path, missing: `/jobs/${noJob}/rollback`, body: { version: 1 } }
+  },
+  skipTick: onJob('ticks/skip', { at: nextTick, reason: 'holiday' }),
+  moveTick: onJob('ticks/move', { at: nextTick, to: later }),
+  restoreTick: onJob('ticks/restore', { at: nextTick }),
+  startBackfill: onJob('backfills', passedYears),
+  cancelBackfill: about(backfill, (id) => ({
+    method: 'POST',
+    path: `/backfills/${id}/cancel`,
+    missing: '/backfills/bf_00000zzzzzzzz/cancel',
+  })),
+  startOperation: async (world) => {
+    await job(world)
+    return { method: 'POST', path: '/operations', body: { action: 'pause', all: true } }
+  },
+  cancelOperation: about(operation, (id) => ({
+    method: 'POST',
+    path: `/operations/${id}/cancel`,
+    missing: '/operations/op_00000000000000000000000000/cancel',
+  })),
   cancelRun: about(queuedRun, (id) => ({
     method: 'POST',
     path: `/runs/${id}/cancel`,
@@ -227,4 +276,7 @@ export const samples: Record<string, (world: World) => Promise<string | number>>
   id: retiringSecret,
   key_id: someKey,
   tenant_name: () => Promise.resolve('default'),
+  backfill_id: backfill,
+  operation_id: operation,
+  version: () => Promise.resolve(1),
 }

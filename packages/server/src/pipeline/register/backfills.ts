@@ -15,6 +15,7 @@ import { timelineOf } from '../../time/timeline.js'
 import { backfillOrigin } from '../backfill-seq.js'
 import { type BackfillRow, backfillView } from './backfill-view.js'
 import { checkSize, chooseTicks } from './backfill-ticks.js'
+import { audit } from '../audit.js'
 import { changing, type JobName, notFound, type Situation } from './change.js'
 
 const takenStatement = statement<
@@ -85,6 +86,13 @@ export class Backfills {
         reason: input.reason ?? '',
       })
       if (made === undefined) throw new Error(`The backfill of job ${situation.job} was not made.`)
+      const { from, to, reason = null } = input
+      const subject = backfillIdOf(made.replay)
+      await audit(runner, {
+        tenant,
+        subject,
+        detail: { job_id: jobId, from, to, ticks: ticks.length, reason },
+      })
       return made.replay
     })
     return this.show(tenant, replay)
@@ -116,7 +124,11 @@ export class Backfills {
 
   async cancel(tenant: number, backfillId: string): Promise<Backfill> {
     const replay = replayOf(backfillId)
-    const [cancelled] = await this.options.database.run(cancelStatement, { tenant, replay })
+    const [cancelled] = await this.options.database.transaction(async (runner) => {
+      const rows = await runner.run(cancelStatement, { tenant, replay })
+      if (rows.length > 0) await audit(runner, { tenant, subject: backfillIdOf(replay) })
+      return rows
+    })
     const backfill = await this.show(tenant, replay)
     if (cancelled !== undefined) return backfill
     throw new CarillonError('backfill_ended', { detail: `The backfill ${backfillId} is ${backfill.state}.` })

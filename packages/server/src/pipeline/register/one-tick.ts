@@ -6,7 +6,8 @@ import { readInstant } from '../../time/instant.js'
 import { parseSchedule, type Schedule } from '../../time/schedule.js'
 import { timelineOf } from '../../time/timeline.js'
 import { type TickChange, TickChanges } from '../tick-changes.js'
-import { changing, type JobName, type Situation } from './change.js'
+import { audit } from '../audit.js'
+import { changing, type JobName, type Situation, subjectOf } from './change.js'
 import { hasEnded } from './ended.js'
 import { moveCursors, nothingOwed } from './move.js'
 import { startOf } from './starting.js'
@@ -86,6 +87,9 @@ function changeTick(
     const change = { job, now, due: found.due, reopens: situation.state === 'ended' }
     if (wanted === null) await runner.run(dropStatement, change)
     else await runner.run(putStatement, { ...change, reason, actor, ...wanted })
+    const to = wanted?.start_at ?? null
+    const detail = { tick: iso(found.due), ...(to !== null && { to: iso(to) }), reason }
+    await audit(runner, { ...subjectOf(name), detail })
     return tickView({ situation: { ...situation, changes, queued: [] }, schedule, due: found.due })
   })
 }

@@ -10,6 +10,7 @@ import type { Database } from '../../../db/pool.js'
 import { statement } from '../../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../../platform/cursor.js'
 import { jobIdOf, newUuid, operationIdOf, uuidOfOperation } from '../../../platform/ids.js'
+import { audit } from '../../audit.js'
 import { countMatching } from './filter.js'
 
 interface OperationRow {
@@ -72,14 +73,18 @@ export class Operations {
     const [latest] = await this.database.run(latestStatement, {})
     const through = latest?.job ?? 0
     const { matched } = await countMatching(this.database, tenant, filter, { through, most: 1 })
-    await this.database.run(startStatement, {
-      uuid,
-      tenant,
-      action,
-      filter: JSON.stringify(filter),
-      arguments: JSON.stringify({ reason, until, tags }),
-      total: matched,
-      through_job: through,
+    await this.database.transaction(async (runner) => {
+      await runner.run(startStatement, {
+        uuid,
+        tenant,
+        action,
+        filter: JSON.stringify(filter),
+        arguments: JSON.stringify({ reason, until, tags }),
+        total: matched,
+        through_job: through,
+      })
+      const detail = { action, filter, jobs: matched, reason, until, tags }
+      await audit(runner, { tenant, subject: operationIdOf(uuid), detail })
     })
     this.onStarted()
     return this.get(tenant, operationIdOf(uuid))
@@ -107,11 +112,19 @@ export class Operations {
   /** What it has done stays done. */
   async cancel(tenant: number, operationId: string): Promise<Operation> {
     const uuid = uuidOfOperation(operationId)
-    const [cancelled] = uuid === null ? [] : await this.database.run(cancelStatement, { tenant, uuid })
+    const [cancelled] = uuid === null ? [] : await this.cancelNow(tenant, uuid)
     const now = await this.get(tenant, operationId)
     if (cancelled !== undefined) return now
     throw new CarillonError('operation_ended', {
       detail: `The operation ${operationId} has ended already: it is ${now.state}.`,
+    })
+  }
+
+  private cancelNow(tenant: number, uuid: string): Promise<{ operation: number }[]> {
+    return this.database.transaction(async (runner) => {
+      const rows = await runner.run(cancelStatement, { tenant, uuid })
+      if (rows.length > 0) await audit(runner, { tenant, subject: operationIdOf(uuid) })
+      return rows
     })
   }
 }
