@@ -48,7 +48,7 @@ const inputs: fc.Arbitrary<DeclaredInput> = fc
         ['@daily', { at: '2027-01-01T00:00:00Z' }],
       ),
       timezone: fc.constantFrom('UTC', 'Europe/Madrid'),
-      description: fc.string({ maxLength: 30 }),
+      description: fc.string({ minLength: 1, maxLength: 30 }),
       tags: fc.array(fc.constantFrom('a', 'b:c'), { maxLength: 2 }),
       payload: fc.jsonValue({ maxDepth: 2 }).filter((value) => value !== null),
       target: fc.constantFrom<NonNullable<DeclaredInput['target']>>(

@@ -14,6 +14,16 @@ interface Call {
 
 const access = new MemoryAccess()
 const ports = new MemoryPorts()
+// A stream has no end of its own: here each ends as it begins.
+ports.runStreams.prepare = () =>
+  Promise.resolve({
+    start: ({ onClosing }) => {
+      setImmediate(onClosing)
+      return () => undefined
+    },
+  })
+/** What is asked of these changes nothing, and is too long for a query. */
+const asks = ['previewSchedule', 'explainSchedule']
 const { app } = buildApp(httpOptions({ access, api: ports }))
 let calls: Call[]
 
@@ -51,7 +61,7 @@ test('only health and the descriptions of the API are open', () => {
 test('changes need more than to read, and keys, secrets, tenants and the audit need an admin', () => {
   for (const { operationId: id, method } of calls.filter(({ operationId }) => isClosed(operationId))) {
     const { role } = needs[id] as Need
-    if (method !== 'GET') expect([id, role]).not.toEqual([id, 'viewer'])
+    if (method !== 'GET' && !asks.includes(id)) expect([id, role]).not.toEqual([id, 'viewer'])
     if (/Key|Tenant|Audit|revealSigning|rotateSigning/.test(id)) expect([id, role]).toEqual([id, 'admin'])
   }
 })

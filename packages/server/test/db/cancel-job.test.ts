@@ -126,13 +126,13 @@ test('a cancelled job is not paused, resumed, edited or triggered; a second canc
     cancel_reason: 'first',
   })
   for (const change of [
-    registry.pause(1, job.job_id),
-    registry.resume(1, job.job_id),
-    registry.edit(1, job.job_id, { payload: 1 }),
-    registry.rollback(1, job.job_id, { version: 1 }),
-    registry.trigger(1, job.job_id),
+    () => registry.pause(1, job.job_id),
+    () => registry.resume(1, job.job_id),
+    () => registry.edit(1, job.job_id, { payload: 1 }),
+    () => registry.rollback(1, job.job_id, { version: 1 }),
+    () => registry.trigger(1, job.job_id),
   ]) {
-    await expect(change).rejects.toMatchObject({ code: 'job_cancelled', status: 409 })
+    await expect(change()).rejects.toMatchObject({ code: 'job_cancelled', status: 409 })
   }
 })
 

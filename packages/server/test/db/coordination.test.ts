@@ -55,6 +55,7 @@ function openFleet(): Promise<Fleet> {
         'UPDATE carillon.partitions SET epoch = epoch - 2, owner = NULL WHERE owner IS NOT NULL',
       )
       await house().query('CREATE SEQUENCE IF NOT EXISTS carillon_test.timeline START 2')
+      await house().query('GRANT USAGE, SELECT ON SEQUENCE carillon_test.timeline TO carillon_fleet')
       await house().query("SELECT nextval('carillon_test.timeline')")
       await house().query(`CREATE OR REPLACE FUNCTION carillon.timeline_base() RETURNS bigint
         LANGUAGE sql STABLE AS 'SELECT last_value << 40 FROM carillon_test.timeline'`)

@@ -1,4 +1,5 @@
 import type { JobInput, JobPatch } from '@carillon/contract'
+import { utcText } from '../../src/time/iso-text.js'
 import { describe, expect, test } from 'vitest'
 import { closeAll, lease, resultOf } from '../kit/attempts.js'
 import { expectAccounted, holdNextTick, iso, jobRow, segmentsOf, stage, staged } from '../kit/changes.js'
@@ -23,7 +24,7 @@ describe('an edit', () => {
       version: 2,
       schedule: '@every 10s',
       next_run_at: job.next_run_at,
-      updated_at: iso(now),
+      updated_at: utcText(now),
       created_at: job.created_at,
     })
     expect(await jobRow(house(), job)).toMatchObject({ effective_from: now, changed_at: now })

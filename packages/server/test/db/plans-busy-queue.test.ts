@@ -18,9 +18,19 @@ const files = ['queue', 'record', 'recover', 'remote'].flatMap((room) =>
 )
 const jobs = 300
 /** For a run that waits for a place of an edited job: whether one of an older version goes on outside the places. */
-const byJobAlone: Record<string, number> = { 'queue/lease.sql': 1 }
+const byJobAlone: Record<string, number> = {
+  'queue/lease.sql': 1,
+  // Of jobs that somebody watches: whether a run of theirs has started.
+  'record/tail-running.sql': 1,
+}
 /** Rare: after a lost answer, and once for each process that died. */
-const mayScan = new Set(['queue/held.sql', 'recover/rescue.sql', 'recover/rescued.sql'])
+const mayScan = new Set([
+  // Goes through the runs in flight, for people who look at the runs of all jobs.
+  'record/ends-between.sql',
+  'queue/held.sql',
+  'recover/rescue.sql',
+  'recover/rescued.sql',
+])
 /** For jobs that just gave back a place: all that waits for one. Runs that wait are few, and so are their entries. */
 const mayRead: Record<string, string> = {
   'queue/lease.sql': 'queue_waiting',

@@ -312,7 +312,7 @@ test('why and verify say the truth of a tick that died, was re-driven and succee
 
   await job.close(await job.leaseOne())
   const answer = await why()
-  expect(answer).toMatchObject({ verdict: 'ran', summary: expect.stringContaining('success') as string })
+  expect(answer).toMatchObject({ verdict: 'ran', summary: expect.stringContaining('succeeded') as string })
   expect(answer.attempts.map(({ round, outcome }) => [round, outcome])).toEqual([
     [1, 'dead'],
     [2, 'success'],

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { lease } from '../kit/attempts.js'
 import { ledgerOf, queueOf, timerOf } from '../kit/rows.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
-const iso = (ms: number) => new Date(ms).toISOString()
 
 async function problemOf(
   promise: Promise<unknown>,
@@ -31,7 +31,7 @@ test('what is left out is filled in', async () => {
     version: 1,
     schedule: '@every 1h',
     timezone: 'UTC',
-    next_run_at: iso(now + 3_600_000),
+    next_run_at: utcText(now + 3_600_000),
     target: { type: 'task', task: 'plain' },
     payload: null,
     idempotency_key_template: '{{job_id}}:{{scheduled_at_unix}}',
@@ -41,8 +41,8 @@ test('what is left out is filled in', async () => {
     max_missed: 10,
     misfire_grace_seconds: null,
     timeout_seconds: 300,
-    created_at: iso(now),
-    updated_at: iso(now),
+    created_at: utcText(now),
+    updated_at: utcText(now),
     ended_at: null,
   })
   expect(await node.registry.get(1, job_id)).toEqual({ job_id, warnings, ...job })
@@ -105,11 +105,11 @@ describe('a name', () => {
 
   test('is free again when its job has ended', async () => {
     const node = await house().node()
-    const first = await node.register({ name: 'once', schedule: iso((await house().now()) + 1_000) })
+    const first = await node.register({ name: 'once', schedule: utcText((await house().now()) + 1_000) })
     await house().clock.advance(1_000)
     await node.firing.runOnce()
     expect(await node.registry.get(1, first.job_id)).toMatchObject({ state: 'ended' })
-    const second = await node.register({ name: 'once', schedule: iso((await house().now()) + 1_000) })
+    const second = await node.register({ name: 'once', schedule: utcText((await house().now()) + 1_000) })
     expect(await node.registry.get(1, second.job_id)).toMatchObject({ state: 'active' })
   })
 
@@ -133,7 +133,7 @@ describe('a one-off', () => {
   test('whose instant passed within the grace fires at once, for its own instant', async () => {
     const node = await house().node()
     const now = await house().now()
-    const job = await node.register({ schedule: iso(now - 3_600_000) })
+    const job = await node.register({ schedule: utcText(now - 3_600_000) })
     await node.firing.runOnce()
     expect(await queueOf(house(), job)).toMatchObject([
       { due: now - 3_600_000, available_at: now, catch_up: false, next_due: null },
@@ -143,7 +143,7 @@ describe('a one-off', () => {
 
   test('whose instant has just passed is not called a catch-up', async () => {
     const node = await house().node()
-    const job = await node.register({ schedule: iso((await house().now()) - 10_000) })
+    const job = await node.register({ schedule: utcText((await house().now()) - 10_000) })
     await node.firing.runOnce()
     expect(await queueOf(house(), job)).toMatchObject([{ catch_up: false }])
   })
@@ -151,18 +151,18 @@ describe('a one-off', () => {
   test('whose instant passed longer ago than the grace is refused', async () => {
     const node = await house().node()
     const now = await house().now()
-    const old = node.register({ schedule: iso(now - 3_600_001) })
+    const old = node.register({ schedule: utcText(now - 3_600_001) })
     expect(await problemOf(old)).toEqual({ code: 'schedule_in_past', status: 422, pointers: ['/schedule'] })
-    const impatient = node.register({ schedule: iso(now - 61_000), misfire_grace_seconds: 60 })
+    const impatient = node.register({ schedule: utcText(now - 61_000), misfire_grace_seconds: 60 })
     expect(await problemOf(impatient)).toMatchObject({ code: 'schedule_in_past' })
-    await node.register({ schedule: iso(now - 7_200_000), misfire_grace_seconds: 7_200 })
+    await node.register({ schedule: utcText(now - 7_200_000), misfire_grace_seconds: 7_200 })
     expect(await house().query('SELECT FROM carillon.jobs')).toHaveLength(1)
   })
 
   test('that SKIP would pass over still fires at once when it was registered late', async () => {
     const node = await house().node()
     const job = await node.register({
-      schedule: iso((await house().now()) - 600_000),
+      schedule: utcText((await house().now()) - 600_000),
       missed_window: 'SKIP',
     })
     await node.firing.runOnce()
@@ -195,22 +195,24 @@ describe('next_run_at', () => {
     await house().clock.advance(8_500)
     await node.firing.runOnce()
     expect((await timerOf(house(), job)).due).toBe(first + 10_000)
-    expect(await shown()).toBe(iso(first))
+    expect(await shown()).toBe(utcText(first))
     await house().clock.advance(700)
     expect(await lease(node)).toHaveLength(1)
-    expect(await shown()).toBe(iso(first))
-    expect((await node.registry.list(1, { limit: 5, cursor: null })).data[0]?.next_run_at).toBe(iso(first))
+    expect(await shown()).toBe(utcText(first))
+    expect((await node.registry.list(1, { limit: 5, cursor: null })).data[0]?.next_run_at).toBe(
+      utcText(first),
+    )
     await house().clock.advance(800)
-    expect(await shown()).toBe(iso(first + 10_000))
+    expect(await shown()).toBe(utcText(first + 10_000))
   })
 
   test('of a one-off is its instant until then', async () => {
     const node = await house().node()
     const at = (await house().now()) + 5_000
-    const job = await node.register({ schedule: iso(at) })
+    const job = await node.register({ schedule: utcText(at) })
     await house().clock.advance(3_500)
     await node.firing.runOnce()
-    expect((await node.registry.get(1, job.job_id)).next_run_at).toBe(iso(at))
+    expect((await node.registry.get(1, job.job_id)).next_run_at).toBe(utcText(at))
     await house().clock.advance(1_500)
     expect((await node.registry.get(1, job.job_id)).next_run_at).toBeNull()
   })
@@ -225,7 +227,7 @@ describe('next_run_at', () => {
     await house().query(
       'UPDATE carillon.queue SET attempt = 2, slot = NULL, available_at = available_at + 60000',
     )
-    expect((await node.registry.get(1, job.job_id)).next_run_at).toBe(iso(first + 3_600_000))
+    expect((await node.registry.get(1, job.job_id)).next_run_at).toBe(utcText(first + 3_600_000))
   })
 })
 

@@ -83,7 +83,7 @@ test('a calendar keeps a job from its days, also after the job was registered', 
   const job = await node.register({ schedule: '0 9 * * *', exclude: ['holidays', day(3)] })
   await reach(node, `${day(1)}T09:00:00Z`)
   await runDue(node)
-  expect((await node.registry.get(1, job.job_id)).next_run_at).toBe(`${day(4)}T09:00:00.000Z`)
+  expect((await node.registry.get(1, job.job_id)).next_run_at).toBe(`${day(4)}T09:00:00Z`)
 })
 
 test('a calendar that is not there is refused by name', async () => {

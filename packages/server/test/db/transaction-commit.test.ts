@@ -11,6 +11,7 @@ const { make, made } = useHandlerTable(house)
 
 test('a close that meets others crosswise is done again, without the handler', async () => {
   await house().query('CREATE SEQUENCE IF NOT EXISTS carillon_test.closes')
+  await house().query('GRANT USAGE ON SEQUENCE carillon_test.closes TO carillon_fleet')
   await house().query(`CREATE OR REPLACE FUNCTION carillon_test.give_way() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF nextval('carillon_test.closes') < 3 THEN RAISE EXCEPTION USING ERRCODE = 'deadlock_detected'; END IF;

@@ -261,7 +261,11 @@ export const changes: Record<string, (world: World) => Promise<ApiCall>> = {
 }
 
 /** What workers do with runs stands in the ledger, attempt by attempt: the audit is about what people change. */
-export const notAudited = ['leaseRuns', 'sendHeartbeat', 'closeRuns']
+export const notAudited = [
+  ...['leaseRuns', 'sendHeartbeat', 'closeRuns'],
+  // These ask, and change nothing.
+  ...['previewSchedule', 'explainSchedule'],
+]
 
 const noRun = runIdOf({ due: 1, job: 1, origin: 0, seq: 0, partition: 0 })
 const noKey = 'key_00000000000000000000000000'
@@ -278,5 +282,6 @@ export const samples: Record<string, (world: World) => Promise<string | number>>
   tenant_name: () => Promise.resolve('default'),
   backfill_id: backfill,
   operation_id: operation,
+  job_name: async (world) => (await job(world)).name,
   version: () => Promise.resolve(1),
 }

@@ -90,6 +90,8 @@ function one(name: string, type: string, million: Million, n: number, perPartiti
       return 1
     // Text may be read as JSON.
     case 'text':
+      if (name === 'state') return ['active', 'paused', 'ended', 'cancelled'][n % 4]
+      return '{}'
     case 'jsonb':
       return '{}'
     default:

@@ -18,7 +18,7 @@ describe('the reference', () => {
     ['page', renderReferencePage],
     ['markdown', renderApiReference],
   ])('as a %s names every path, parameter, field of a body and error', (_kind, render) => {
-    const text = render(document).replaceAll('&quot;', '"')
+    const text = render(document).replaceAll('&quot;', '"').replaceAll('&#39;', "'")
     for (const [path, methods] of Object.entries(document.paths)) {
       expect(text).toContain(path)
       for (const { summary, parameters = [] } of Object.values(methods)) {

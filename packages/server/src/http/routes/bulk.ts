@@ -18,6 +18,7 @@ import { emptyBody } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { refTo } from '../schemas.js'
 import { toValidationError } from '../validation.js'
+import { utcText } from '../../time/iso-text.js'
 
 /** The call without its jobs: these are looked at one by one, so that each has an answer of its own. */
 const envelope = Type.Object(
@@ -102,7 +103,7 @@ function answerOf(
           status: 'created',
           name,
           job_id: outcome.jobId,
-          next_run_at: new Date(outcome.nextRunAt).toISOString(),
+          next_run_at: utcText(outcome.nextRunAt),
         }
       case 'skipped':
         return { index, status: 'skipped', name }

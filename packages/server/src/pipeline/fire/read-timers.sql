@@ -2,7 +2,8 @@
 -- not depend on it. Plain read: what it sees is checked again, under lock, by the firing statement.
 -- Found by their start, which the caller heard of with them: behind the key of a job lies a dead version for each of its
 -- ticks since the oldest open transaction began, behind a start lie only those of that instant. Compared as rows, and with
--- LIMIT, since that leaves the planner no other way. A timer that has moved on is not found; wherever it went, the feed or
+-- LIMIT, since that leaves the planner no other way; so is the job, which a planner that takes the table for empty would
+-- begin with. A timer that has moved on is not found; wherever it went, the feed or
 -- a scan tells of it.
 -- Index: timers_start (partition, start_at, job); jobs' primary key.
 -- @plan each-time
@@ -21,5 +22,5 @@ CROSS JOIN LATERAL (
   ORDER BY timers.start_at, timers.job
   LIMIT 1
 ) t
-JOIN carillon.jobs j ON j.job = t.job
+CROSS JOIN LATERAL (SELECT * FROM carillon.jobs WHERE jobs.job = t.job LIMIT 1) j
 ORDER BY t.start_at
