@@ -77,7 +77,10 @@ RANDOM_DELAY=15
       )
     }
     // It is written anew each second: between emptied and written nothing is in it.
-    await until(() => Promise.resolve(/^\d{4}\n$/.test(readFileSync(join(folder, 'year'), 'utf8')) || null))
+    const year = join(folder, 'year')
+    await until(() =>
+      Promise.resolve((existsSync(year) && /^\d{4}\n$/.test(readFileSync(year, 'utf8'))) || null),
+    )
 
     const again = await speak(['import', 'crontab', file, '--timezone', 'UTC', '--yes', '--json'])
     expect(jsonOf<Imported>(again)).toMatchObject({ create: 0, change: 0, keep: 20 })

@@ -1,11 +1,12 @@
-import type { LoadedConfig, MigrationStatus, openDatabase } from '@carillon/server'
+import type { LoadedConfig, MigrationStatus } from '@carillon/server'
 import { Command } from 'commander'
 import type { Look } from '../output/look.js'
 import { type Output, outputOf, withJson } from '../output/output.js'
 import { renderTable } from '../output/table.js'
 import { when } from '../output/time.js'
-import { logFormatOf, settingsOf, withSettings } from '../settings.js'
+import { settingsOf, withSettings } from '../settings.js'
 import { statusText } from '../views/status.js'
+import { withDatabase } from '../with-database.js'
 
 /** `carillon migrate`: brings the schema up to date; `--status` only looks. */
 export function migrateCommand(): Command {
@@ -91,28 +92,4 @@ function summary(current: number, newest: number, { colors }: Look): string {
   return colors.red(
     `${statusText('fail')}: version ${current}, made by a newer carillon; this one knows ${newest} at most`,
   )
-}
-
-type Database = ReturnType<typeof openDatabase>
-
-/** Opens the Postgres of the settings, embedded or not, for the time of `work`. */
-async function withDatabase<Result>(
-  config: LoadedConfig,
-  output: Output,
-  work: (database: Database) => Promise<Result>,
-): Promise<Result> {
-  const server = await import('@carillon/server')
-  const log = server.createLog({ level: config.logLevel, format: logFormatOf(config) })
-  const postgres = await server.openPostgres(config, log)
-  try {
-    if (!output.json) output.note(`Postgres: ${postgres.description}`)
-    const database = server.openDatabase(config, postgres.url, log)
-    try {
-      return await work(database)
-    } finally {
-      await database.close()
-    }
-  } finally {
-    await postgres.leave()
-  }
 }

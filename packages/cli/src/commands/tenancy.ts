@@ -1,15 +1,16 @@
-import type { ApiKey, AuditEntry, Role, RevealedKey, Tenant, TenantInput } from '@carillon/sdk'
+import type { ApiKey, AuditEntry, Role, Tenant, TenantInput } from '@carillon/sdk'
 import { Command } from 'commander'
 import { confirm } from '../confirm.js'
 import { integerOf } from '../job-input.js'
 import { durationOf, momentOf } from '../moments.js'
 import { renderFacts } from '../output/facts.js'
 import type { Look } from '../output/look.js'
-import type { Output } from '../output/output.js'
 import { renderTable } from '../output/table.js'
 import { when, whenInZone } from '../output/time.js'
 import { visible } from '../output/visible.js'
 import { clientCommand, showList, upTo } from './client-command.js'
+import { keysFirstCommand } from './keys-first.js'
+import { revealed } from './revealed-key.js'
 
 const limit = (command: Command) => command.option('--limit <n>', 'how many at most (default 20)')
 
@@ -41,6 +42,7 @@ export function keysCommand(): Command {
         },
       ),
     )
+    .addCommand(keysFirstCommand())
     .addCommand(
       clientCommand<{ role: string; expires?: string }>(
         'create',
@@ -89,15 +91,6 @@ export function keysCommand(): Command {
           )
         },
       ),
-    )
-}
-
-/** The key on stdout, everything about it on stderr. */
-function revealed(made: RevealedKey, output: Output): void {
-  output.result(made, () => `${visible(made.key)}\n`)
-  if (!output.json)
-    output.note(
-      `This is the only time it is shown. ${visible(made.name)}: ${visible(made.role)}, ${visible(made.key_id)}`,
     )
 }
 

@@ -47,7 +47,7 @@ export async function requireAdminKey(
   const why = loopbackOnly(config) ? 'CARILLON_REQUIRE_KEYS is set' : `${config.host} is not loopback`
   throw new Error(
     `Every call needs a key here, because ${why}, and the tenant "default" has no admin key yet. Make one with ` +
-      '`carillon keys create --role admin --name NAME`, on this database (DATABASE_URL or CARILLON_DATA_DIR), and ' +
+      '`carillon keys first NAME`, on this database (DATABASE_URL or CARILLON_DATA_DIR), and ' +
       'start again.',
   )
 }
