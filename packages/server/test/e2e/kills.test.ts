@@ -21,10 +21,13 @@ test('workers killed in the middle of runs: every run is closed once, and only w
     runs: number
     kills: number
     extra_deliveries: number
+    extra_deliveries_bound: number
     violations: Record<string, string[]>
   }
   expect(Object.values(result.violations).flat()).toEqual([])
   expect(result.runs).toBeGreaterThan(100)
   expect(result.kills).toBeGreaterThanOrEqual(2)
-  expect(result.extra_deliveries).toBeGreaterThan(0)
+  // How many were in flight at a kill is chance; the kills are for nothing only if none was.
+  expect(result.extra_deliveries_bound).toBeGreaterThan(0)
+  expect(result.extra_deliveries).toBeLessThanOrEqual(result.extra_deliveries_bound)
 }, 300_000)
