@@ -23,6 +23,7 @@ export type {
   Tick,
   PreviewInput,
   RevealedKey,
+  Self,
   RunListQuery,
   RunList,
   ScheduleExplanation,

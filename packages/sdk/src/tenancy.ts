@@ -5,6 +5,7 @@ import type {
   KeyInput,
   Page,
   RevealedKey,
+  Self,
   Tenant,
   TenantInput,
 } from '@carillon/contract'
@@ -15,7 +16,7 @@ type PageQuery = { limit?: number; cursor?: string }
 export interface TenancyCalls {
   readonly keys: {
     /** The key that this client calls with. */
-    self(): Promise<ApiKey>
+    self(): Promise<Self>
     list(page?: PageQuery): Promise<Page<ApiKey>>
     iterate(page?: { limit?: number }): AsyncGenerator<ApiKey, void, undefined>
     /** The key itself is in this answer and in no other. */
@@ -51,7 +52,7 @@ function keyCalls(call: CallApi): TenancyCalls['keys'] {
   const list: TenancyCalls['keys']['list'] = (page = {}) =>
     call<Page<ApiKey>>({ method: 'GET', path: keysPath, query: { ...page } })
   return {
-    self: () => call<ApiKey>({ method: 'GET', path: `${keysPath}/self` }),
+    self: () => call<Self>({ method: 'GET', path: `${keysPath}/self` }),
     list,
     iterate: (page = {}) => pages(list, page),
     create: (input) => call<RevealedKey>({ method: 'POST', path: keysPath, body: input }),

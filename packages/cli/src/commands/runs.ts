@@ -43,9 +43,8 @@ function runsListCommand(): Command {
     const query = queryOf(flags, output.look.now)
     const client = clientOf(command)
     if (given === undefined) {
-      const all = query
-      const list = await upTo(flags.limit, (page) => client.runs.list({ ...all, ...page }))
-      showList(output, list, runTable, 'No runs match.')
+      const list = await upTo(flags.limit, (page) => client.runs.list({ ...query, ...page }))
+      showList(output, list, (runs, look) => runTable(runs, look, { all: true }), 'No runs match.')
       return
     }
     const id = await findJobId(client, given)

@@ -1,4 +1,4 @@
-import type { ApiKey, AuditEntry, Role, Tenant, TenantInput } from '@carillon/sdk'
+import type { ApiKey, AuditEntry, Role, Self, Tenant, TenantInput } from '@carillon/sdk'
 import { Command } from 'commander'
 import { confirm } from '../confirm.js'
 import { integerOf } from '../job-input.js'
@@ -37,8 +37,8 @@ export function keysCommand(): Command {
         'Show the key that this command calls with',
         (command) => command,
         async ({ client, output }) => {
-          const key = await client.keys.self()
-          output.result(key, () => keyTable([key], output.look))
+          const self = await client.keys.self()
+          output.result(self, () => selfFacts(self, output.look))
         },
       ),
     )
@@ -92,6 +92,19 @@ export function keysCommand(): Command {
         },
       ),
     )
+}
+
+function selfFacts({ actor, key_id: id, role, tenant, expires_at: end }: Self, look: Look): string {
+  return renderFacts(
+    [
+      ['Name', visible(actor)],
+      ['Key', id === null ? 'none: none is needed here' : visible(id)],
+      ['Role', visible(role)],
+      ['Tenant', visible(tenant)],
+      ['Expires', when(end, look)],
+    ],
+    look,
+  )
 }
 
 function keyTable(keys: readonly ApiKey[], look: Look): string {

@@ -5,9 +5,11 @@ import { duration, localTime, when } from '../output/time.js'
 import { visible } from '../output/visible.js'
 import { paintStatus, statusText } from './status.js'
 
-export function runTable(runs: readonly Run[], look: Look): string {
+/** Of one job, or of `all` jobs: then each row says whose it is. */
+export function runTable(runs: readonly Run[], look: Look, { all = false } = {}): string {
   return renderTable<Run>(
     [
+      ...(all ? [{ title: 'JOB', cell: (run: Run) => visible(run.job_id) }] : []),
       { title: `SCHEDULED (${look.timeZone})`, cell: (run) => when(run.scheduled_at, look) },
       {
         title: 'STATUS',
