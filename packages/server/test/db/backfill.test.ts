@@ -234,20 +234,23 @@ describe('a backfill', () => {
     expect((await refused(backfills.cancel(2, id))).code).toBe('backfill_not_found')
   })
 
-  test('ends with its job, and leaves no record of ticks that nobody owed', async () => {
-    const node = await house().node()
-    const job = await register(node)
-    const backfills = backfillsOf(node)
-    const from = await hourBack(4)
-    const { backfill_id: id } = await backfills.start(1, job.job_id, {
-      from: iso(from),
-      to: iso(from + 3 * hour),
-    })
-    await node.registry.delete(1, job.job_id)
-    await step(node)
-    expect(await backfills.get(1, id)).toMatchObject({ state: 'cancelled', done: 0 })
-    expect(await ledgerOf(house(), job)).toEqual([])
-  })
+  test.each(['delete', 'cancel'] as const)(
+    'ends with its job (%s), and leaves no record of ticks that nobody owed',
+    async (end) => {
+      const node = await house().node()
+      const job = await register(node)
+      const backfills = backfillsOf(node)
+      const from = await hourBack(4)
+      const { backfill_id: id } = await backfills.start(1, job.job_id, {
+        from: iso(from),
+        to: iso(from + 3 * hour),
+      })
+      await node.registry[end](1, job.job_id)
+      await step(node)
+      expect(await backfills.get(1, id)).toMatchObject({ state: 'cancelled', done: 0 })
+      expect(await ledgerOf(house(), job)).toEqual([])
+    },
+  )
 
   test('gives way to a fresh tick, which is not skipped for it', async () => {
     const node = await house().node({ deliver: () => new Promise(() => undefined) })

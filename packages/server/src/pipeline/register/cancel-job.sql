@@ -5,7 +5,7 @@
 --     outcome;
 --   - a staged run that lies before such a one could not be taken back, and a run that a pause had parked must not start
 --     because of a cancel: these end here as cancelled;
---   - what was still to be caught up is noted as a range, by replay.
+--   - what was still to be caught up is noted as a range, by replay; a backfill owes nothing, and is cancelled.
 -- Runs in the transaction of lock-timer.sql and look-at-runs.sql. Lock order: timers, queue, replays, jobs.
 -- Index: queue's primary key (job), replays_of_job, jobs' primary key.
 -- @plan each-time
@@ -34,7 +34,7 @@ asked AS (
 ),
 dropped AS (
   UPDATE carillon.replays r
-  SET state = 'cancelled'
+  SET state = 'cancelled', ended_at = CASE WHEN r.kind = 'backfill' THEN :now END
   FROM unnest(:replays, :replay_nexts) AS known (replay, next_due)
   WHERE r.replay = known.replay
   RETURNING r.*, known.next_due
@@ -53,6 +53,7 @@ noted AS (
          NULL, version, 0, next_due, false, nullif(to_ms, cursor_ms), total - done, NULL, NULL,
          'job_cancelled', NULL, partition
   FROM dropped
+  WHERE kind = 'catch_up'
 )
 UPDATE carillon.jobs
 SET state = 'cancelled', ended_at = :now, cancelled_at = :now, cancel_reason = :reason, changed_at = :now,
