@@ -1,14 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { MemoryAccess, openAccess } from '../../../test/kit/access-port.js'
 import { httpOptions, MemoryPorts, runOf } from '../../../test/kit/http-ports.js'
 import { until } from '../../../test/kit/until.js'
+import type { AccessPort } from '../api.js'
 import { createHttpServer, type HttpServer } from '../server.js'
 
 let server: HttpServer | null = null
 afterEach(() => server?.close())
 
-async function setUp() {
+async function setUp(access: AccessPort = openAccess) {
   const ports = new MemoryPorts()
-  server = createHttpServer(httpOptions({ api: ports, closeTimeoutMs: 60_000 }))
+  server = createHttpServer(httpOptions({ api: ports, access, closeTimeoutMs: 60_000 }))
   await server.listen()
   const { url } = server
   const open = (path = '/runs/stream', headers: Record<string, string> = {}) =>
@@ -37,6 +39,17 @@ describe('GET /api/v1/runs/stream', () => {
     expect(text).toContain('event: gap\nid: p2\ndata: {"from":"a","to":"b","reason":"too_many"}\n\n')
     expect(text).toMatch(/event: closing\ndata: \{.*\}\n\n$/)
     expect(ports.runStreams.open.size).toBe(0)
+  })
+
+  it('ends when the key that opened it does', async () => {
+    const access = new MemoryAccess()
+    const { ports, open, sink } = await setUp(access)
+    const answer = await open('/runs/stream', { authorization: `Bearer ${access.keyOf('viewer')}` })
+    await sink()
+    access.watched[0]?.abort.abort()
+    expect(await answer.text()).toMatch(/event: closing\ndata: \{"reason":"key_ended".*\}\n\n$/)
+    expect(ports.runStreams.open.size).toBe(0)
+    expect(access.watched.map(({ released }) => released)).toEqual([true])
   })
 
   it('hands over the job and the last id, and lets go when the reader does', async () => {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { RunStreamPort } from '../api.js'
 import { EventStream } from '../event-stream.js'
 import { commonErrors, operation } from '../openapi.js'
-import { resolveTenant } from '../tenant.js'
+import { callerOf, resolveTenant } from '../tenant.js'
 
 const streamOperation = operation({
   operationId: 'streamRuns',
@@ -11,7 +11,7 @@ const streamOperation = operation({
   description:
     'An event `run` with a Run as data whenever one starts or ends, in any process of the fleet. Its `id` sent back as ' +
     'Last-Event-ID goes on after it, at any server, without gaps or doubles. `gap`: some were passed over. `dropped`: you read ' +
-    'too slowly. `closing`: the server stops. A comment every 15 s.',
+    'too slowly. `closing`: the server stops, or your key was revoked or has expired. A comment every 15 s.',
   tag: 'runs',
   querystring: Type.Object(
     { job_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Only of this job' })) },
@@ -48,6 +48,12 @@ export function addRunStreamRoute(app: FastifyInstance, streams: RunStreamPort):
         onGap: (gap, place) => stream.send('gap', place, JSON.stringify(gap)),
         onClosing: () => stream.end('closing', { reason: 'server_stops', detail: 'Connect again to go on.' }),
       })
+      // A stream lasts longer than the look at the key that opened it: it ends with the key.
+      const { signal } = callerOf(request)
+      const detail = 'The key was revoked or has expired.'
+      const end = () => stream.end('closing', { reason: 'key_ended', detail })
+      signal.addEventListener('abort', end, { once: true })
+      if (signal.aborted) end()
       // The reader may have hung up while the stream was opened.
       if (reply.raw.destroyed) leave()
     },
