@@ -6,8 +6,6 @@ export interface Snippet {
   /** The heading above it, and which one it is below that. */
   title: string
   code: string
-  /** A route that the server must have: `ts needs=/api/v1/…`. */
-  needs: string | undefined
 }
 
 /** The fenced blocks of a language on a page of docs/. */
@@ -17,10 +15,8 @@ export function snippetsOf(page: string, language: string): Snippet[] {
   let heading = page
   for (const [, title, info, code] of text.matchAll(/^#+ (.*)$|^```(\S.*)\n([^]*?)^```$/gm)) {
     if (title !== undefined) heading = title
-    const [found, ...more] = info?.split(' ') ?? []
-    if (found !== language || code === undefined) continue
-    const needs = more.find((word) => word.startsWith('needs='))?.slice('needs='.length)
-    snippets.push({ title: heading, code, needs })
+    if (info !== language || code === undefined) continue
+    snippets.push({ title: heading, code })
   }
   return snippets
 }
