@@ -181,7 +181,7 @@ describe('two servers on one database', () => {
         () => null,
         (error: Error) => error.message,
       )
-      expect(failure).toContain('carillon keys create --role admin')
+      expect(failure).toContain('carillon keys first')
     }
     await createKey(database.database, { name: 'watcher', role: 'viewer' })
     await expect(start({ CARILLON_REQUIRE_KEYS: 'true' })).rejects.toThrow('has no admin key')

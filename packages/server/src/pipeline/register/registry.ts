@@ -123,6 +123,11 @@ export class Registry {
       }
       const stored = await this.folding.create(tenant, candidate)
       if (stored.status === 'known') return replay(call, stored.known)
+      if (stored.status !== 'created') {
+        // The first call may have committed between the look at its key and the look at its name: this one has its answer.
+        const known = await idempotency.recall(tenant, call)
+        if (known !== null) return known
+      }
       return { answer: answerTo(this.viewCreated(stored)), replayed: false }
     })
   }
