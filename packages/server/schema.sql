@@ -509,7 +509,7 @@ CREATE TABLE carillon.audit_log (
   detail jsonb,
   actor_key uuid,
   request_id text,
-  CONSTRAINT audit_log_pkey PRIMARY KEY (entry)
+  CONSTRAINT audit_log_pkey PRIMARY KEY (tenant, entry)
 );
 
 CREATE TABLE carillon.brake (
@@ -1117,8 +1117,6 @@ CREATE UNIQUE INDEX api_keys_live_name ON carillon.api_keys USING btree (tenant,
 
 CREATE INDEX audit_log_by_subject ON carillon.audit_log USING btree (tenant, subject, entry DESC);
 
-CREATE INDEX audit_log_by_tenant ON carillon.audit_log USING btree (tenant, entry DESC);
-
 CREATE INDEX dead_letters_alike ON carillon.dead_letters USING btree (tenant, fingerprint, dead_at DESC);
 
 CREATE INDEX dead_letters_by_job ON carillon.dead_letters USING btree (job, due DESC);
@@ -1212,10 +1210,6 @@ ALTER TABLE carillon.enqueuers ADD CONSTRAINT enqueuers_tenant_fkey FOREIGN KEY 
 ALTER TABLE carillon.idempotency_keys ADD CONSTRAINT idempotency_keys_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.incarnations ADD CONSTRAINT incarnations_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
-
-ALTER TABLE carillon.jobs ADD CONSTRAINT jobs_route_fkey FOREIGN KEY (route) REFERENCES carillon.routes(route);
-
-ALTER TABLE carillon.jobs ADD CONSTRAINT jobs_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.operations ADD CONSTRAINT operations_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 

@@ -1,5 +1,5 @@
 -- What was changed in a tenant, the latest first, as far as the filters say. Plain read; a page is bounded, and so is what is
--- read for it where a subject is given. Index: audit_log_by_tenant, audit_log_by_subject.
+-- read for it where a subject is given. Index: audit_log_pkey, audit_log_by_subject.
 -- @param tenant int
 -- @param actor text
 -- @param actor_key uuid

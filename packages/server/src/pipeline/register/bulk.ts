@@ -2,7 +2,6 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { CarillonError, type JobInput, type OnConflict } from '@carillon/contract'
 import type { Database, Runner } from '../../db/pool.js'
 import { isAboutARow } from '../../db/errors.js'
-import { jobIdOf } from '../../platform/ids.js'
 import { namesCalendar } from '../calendars.js'
 import type { CalendarSet } from '../../time/schedule.js'
 import type { Candidate } from './candidate.js'
@@ -183,8 +182,8 @@ function undoneOf(items: readonly BulkItem[], outcomes: readonly BulkOutcome[]):
 function outcomeOf(stored: Stored, onConflict: OnConflict): BulkOutcome {
   switch (stored.status) {
     case 'created': {
-      const { uuid, job } = stored.candidate
-      return { status: 'created', jobId: jobIdOf(uuid), nextRunAt: job.due }
+      const { jobId, job } = stored.candidate
+      return { status: 'created', jobId, nextRunAt: job.due }
     }
     case 'refused':
       return stored.error.code === 'job_name_taken' && onConflict === 'skip'

@@ -10,6 +10,7 @@ import { type JobRow, jobView, unserved } from './job-view.js'
 /** A job that is fit to be stored, with everything that storing it needs. */
 export interface Candidate {
   readonly uuid: string
+  readonly jobId: string
   readonly input: JobInput
   readonly job: NewJob
   /** The definition as it is stored. */
@@ -47,11 +48,12 @@ export function candidateOf(
   const { minInterval, calendars = {} } = terms
   const now = databaseClock.atLeast()
   const minIntervalMs = minInterval === null ? options.minIntervalMs : minInterval * 1000
-  const job = defineJob(input, { jobId: jobIdOf(uuid), now, minIntervalMs, calendars })
+  const jobId = jobIdOf(uuid)
+  const job = defineJob(input, { jobId, now, minIntervalMs, calendars })
   checkTarget(job.definition.target)
   const text = JSON.stringify(job.definition)
   if (maxJobBytes !== undefined) checkSize(text, maxJobBytes)
-  return { uuid, input, job, text, now, terms, caller: currentCaller() }
+  return { uuid, jobId, input, job, text, now, terms, caller: currentCaller() }
 }
 
 /** Bytes are only counted where there could be too many: a character has at most three. */

@@ -34,19 +34,18 @@
 -- @param unserved text[]
 -- @param tails text[]
 -- @param locations text[]
+-- @param job_ids text[]
+-- @param callers int[]
 -- @param actors text[]
 -- @param actor_keys uuid[]
 -- @param actions text[]
--- @param subjects text[]
--- @param details text[]
 -- @param request_ids text[]
 WITH input AS MATERIALIZED (
   SELECT *
   FROM ROWS FROM (unnest(:uuids, :partitions, :names, :one_offs, :routes, :nows, :froms, :dues, :start_ats,
-                         :actors, :actor_keys, :actions, :subjects, :details, :request_ids),
+                         :job_ids, :callers),
                   jsonb_array_elements(:definitions))
-    WITH ORDINALITY AS i (id, partition, name, one_off, route, now, from_ms, due, start_at,
-                          actor, actor_key, action, subject, detail, request_id, definition, place)
+    WITH ORDINALITY AS i (id, partition, name, one_off, route, now, from_ms, due, start_at, job_id, caller, definition, place)
 ),
 terms AS MATERIALIZED (
   SELECT coalesce(max_jobs, :max_jobs) AS max_jobs, coalesce(create_per_second, :per_second) AS per_second,
@@ -110,12 +109,13 @@ kept AS (
          keyed.head || CASE WHEN served.served THEN '' ELSE keyed.unserved END || keyed.tail, keyed.location
   FROM made JOIN input USING (id) JOIN keyed USING (place) JOIN served USING (route)
 ),
--- Who registered it; where nobody is calling, nothing is noted.
+-- Who registered it: calls of several people may share the statement. Where nobody is calling, nothing is noted.
 audited AS (
   INSERT INTO carillon.audit_log (tenant, actor, actor_key, action, subject, detail, request_id)
-  SELECT :tenant, input.actor, input.actor_key, input.action, input.subject, input.detail::jsonb, input.request_id
+  SELECT :tenant, c.actor, c.actor_key, c.action, input.job_id, jsonb_build_object('name', input.name), c.request_id
   FROM made JOIN input USING (id)
-  WHERE input.actor IS NOT NULL
+  JOIN unnest(:actors, :actor_keys, :actions, :request_ids)
+    WITH ORDINALITY AS c (actor, actor_key, action, request_id, caller) ON c.caller = input.caller
 )
 SELECT input.place,
        CASE WHEN NOT terms.as_checked THEN 'other_terms'

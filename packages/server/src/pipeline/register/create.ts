@@ -1,9 +1,8 @@
 import { CarillonError } from '@carillon/contract'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
-import { jobIdOf } from '../../platform/ids.js'
+import type { Caller } from '../../platform/caller.js'
 import { partitionOf } from '../../platform/partition.js'
-import { auditRow } from '../audit.js'
 import type { Answer } from '../idempotency.js'
 import { answerParts, type Candidate, locationOf } from './candidate.js'
 
@@ -32,12 +31,13 @@ interface CreateParams {
   unserved: string[]
   tails: string[]
   locations: string[]
-  actors: (string | null)[]
+  job_ids: string[]
+  /** For each job the place of its caller in the four that follow; 0: nobody is calling. */
+  callers: number[]
+  actors: string[]
   actor_keys: (string | null)[]
-  actions: (string | null)[]
-  details: (string | null)[]
-  request_ids: (string | null)[]
-  subjects: (string | null)[]
+  actions: string[]
+  request_ids: string[]
 }
 
 interface CreateRow {
@@ -109,7 +109,7 @@ export async function createJobs(
     per_second: quota.createPerSecond === 0 ? null : quota.createPerSecond,
     look,
     ...keyParams(candidates),
-    ...auditParams(tenant, candidates),
+    ...auditParams(candidates),
   })
   const fates: Fate[] = []
   for (const row of rows) fates[row.place - 1] = fateOf(row)
@@ -118,18 +118,24 @@ export async function createJobs(
   return fates
 }
 
-/** Who registers each: calls of several people may share the statement. */
-function auditParams(tenant: number, candidates: readonly Candidate[]) {
-  const rows = candidates.map(({ uuid, caller, job }) =>
-    auditRow({ tenant, subject: jobIdOf(uuid), detail: { name: job.definition.name } }, caller),
-  )
+/** Who registers each: the jobs of one call have one caller, calls of several people may share the statement. */
+function auditParams(candidates: readonly Candidate[]) {
+  const places = new Map<Caller, number>()
+  const callers = candidates.map(({ caller }) => {
+    if (caller === null) return 0
+    const known = places.get(caller)
+    if (known !== undefined) return known
+    places.set(caller, places.size + 1)
+    return places.size
+  })
+  const each = [...places.keys()]
   return {
-    actors: rows.map((row) => row?.actor ?? null),
-    actor_keys: rows.map((row) => row?.actor_key ?? null),
-    actions: rows.map((row) => row?.action ?? null),
-    subjects: rows.map((row) => row?.subject ?? null),
-    details: rows.map((row) => row?.detail ?? null),
-    request_ids: rows.map((row) => row?.request_id ?? null),
+    job_ids: candidates.map(({ jobId }) => jobId),
+    callers,
+    actors: each.map(({ actor }) => actor),
+    actor_keys: each.map(({ key }) => key),
+    actions: each.map(({ operation }) => operation),
+    request_ids: each.map(({ requestId }) => requestId),
   }
 }
 
@@ -142,7 +148,7 @@ function keyParams(candidates: readonly Candidate[]) {
             place: at + 1,
             call: candidate.terms.call,
             ...answerParts(candidate),
-            location: locationOf(jobIdOf(candidate.uuid)),
+            location: locationOf(candidate.jobId),
           },
         ],
   )
