@@ -196,7 +196,9 @@ function composeNode(
   const remote = config.roles.includes('api') ? composeRemote(context) : null
   const streams = remote === null ? null : composeRunStreams(context)
   const toWorkers = hintsTo([worker, remote])
-  const scheduler = config.roles.includes('scheduler') ? composeScheduler(context, toWorkers) : null
+  const scheduler = config.roles.includes('scheduler')
+    ? composeScheduler(context, toWorkers, worker?.handOver ?? null)
+    : null
   membership.onLost(() => {
     scheduler?.lost()
     worker?.lost()

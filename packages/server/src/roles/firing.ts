@@ -1,5 +1,6 @@
 import type { Ownership } from '../cluster/ownership.js'
 import type { Events } from '../pipeline/alert/events.js'
+import type { HandOver } from '../pipeline/fire/hand-over.js'
 import { Rezone } from '../pipeline/fire/rezone.js'
 import { FireTier } from '../pipeline/fire/tier.js'
 import { incarnationName } from '../platform/ids.js'
@@ -23,10 +24,16 @@ const brakeMs = 1_000
 /** The loops that turn ticks into runs: due ones, those of the coming minutes, those that were missed. */
 export function composeFiring(
   context: Context,
-  parts: { ownership: Ownership; events: Events; onFired: () => void; onCaughtUp: () => void },
+  parts: {
+    ownership: Ownership
+    events: Events
+    onFired: (left: boolean) => void
+    onCaughtUp: () => void
+    handOver: HandOver | null
+  },
 ): FiringRole {
   const { config, database, databaseClock, membership, clock, log, metrics } = context
-  const { ownership, events, onFired, onCaughtUp } = parts
+  const { ownership, events, onFired, onCaughtUp, handOver } = parts
   const tier = new FireTier({
     database,
     databaseClock,
@@ -48,6 +55,7 @@ export function composeFiring(
     disown: (refused) => ownership.disown(refused),
     onFired,
     onCaughtUp,
+    ...(handOver !== null && { handOver }),
     raise: (event) => events.raise({ tenant: null, ...event }),
     resolve: (fingerprint) => events.resolve(fingerprint),
     wake: () => firing.wake(),

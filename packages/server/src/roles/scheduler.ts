@@ -1,6 +1,7 @@
 import { Ownership } from '../cluster/ownership.js'
 import { Upkeep } from '../pipeline/archive/upkeep.js'
 import { Events } from '../pipeline/alert/events.js'
+import type { HandOver } from '../pipeline/fire/hand-over.js'
 import { LetterWatch } from '../pipeline/intervene/letter-watch.js'
 import { Redriving } from '../pipeline/intervene/redriving.js'
 import { UnservedReport } from '../pipeline/queue/unserved.js'
@@ -41,6 +42,7 @@ const letterWatchMs = 5_000
 export function composeScheduler(
   context: Context,
   hints: Pick<Hints, 'runFired' | 'runRescued'>,
+  handOver: HandOver | null = null,
 ): SchedulerRole {
   const { config, database, coordination, membership, clock, log, metrics } = context
   // A pass over a great many ticks may outlast a lease: every batch of it that gets through is progress.
@@ -61,11 +63,11 @@ export function composeScheduler(
   const fire = composeFiring(context, {
     ownership,
     events,
-    onFired() {
+    onFired(left) {
       firedAt = clock.monotonic()
-      hints.runFired()
+      if (left) hints.runFired()
     },
-    onCaughtUp: () => hints.runFired(),
+    ...{ onCaughtUp: hints.runFired, handOver },
   })
   const rescue = new Rescue({ database, log, metrics, onRescued: hints.runRescued })
   const upkeep = new Upkeep({ database, log, ...config })

@@ -2,6 +2,7 @@ import { loopbackOnly, readEnvironment } from '../config.js'
 import { GuestPool } from '../db/guest-pool.js'
 import { Effects } from '../pipeline/effects/effects.js'
 import { deliver, type Targets } from '../pipeline/execute/deliver.js'
+import type { HandOver } from '../pipeline/fire/hand-over.js'
 import { isClosed, Worker } from '../pipeline/execute/worker.js'
 import { outcomeOf } from '../pipeline/protect/outcome.js'
 import { HostReports } from '../pipeline/protect/reports.js'
@@ -23,6 +24,8 @@ import { type Context, loop } from './context.js'
 export interface WorkerRole {
   services: Service[]
   worker: Worker
+  /** For the scheduler of the same process. */
+  handOver: HandOver
   runFired(): void
   /** Runs came back into the queue: behind the place, perhaps, from which leasing looks. */
   runsCameBack(): void
@@ -103,6 +106,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   return {
     services: [leasing, looking, reconciling, refreshing, reporting],
     worker,
+    handOver: handOverTo(worker, { tasks: tasks.names(), commands: config.allowCommands }),
     runFired: () => leasing.wake(),
     runsCameBack() {
       queue.lookFully()
@@ -120,6 +124,15 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       doubtful.giveUp()
     },
     close: () => closeAll([...Object.values(targets), effects]),
+  }
+}
+
+function handOverTo(worker: Worker, serves: { tasks: readonly string[]; commands: boolean }): HandOver {
+  return {
+    offer(runs) {
+      const offer = worker.offer(runs)
+      return offer && { ...offer, ...serves }
+    },
   }
 }
 

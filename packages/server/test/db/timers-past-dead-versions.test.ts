@@ -73,7 +73,7 @@ test('a timer is read, fired and decided without a visit to its past versions', 
     'overlap.sql',
     readFileSync(sqlOf('overlap.sql'), 'utf8'),
   )
-  const params = fireParams(node.membership.incarnation, believes, ticks)
+  const params = fireParams(node.membership.incarnation, believes, ticks, null)
   const overlapParams = tickParams(node.membership.incarnation, believes, ticks)
   expect(await pagesOf(session, readTimers, where)).toBeLessThan(handful)
   expect(await pagesOf(session, fireStatement, params)).toBeLessThan(handful)

@@ -261,7 +261,12 @@ export class Simulation {
 
   private async join(): Promise<void> {
     const deliver: NodeOptions['deliver'] = (run, _definition, signal) => this.deliver(node, run, signal)
-    const node: TestNode = await this.house.node({ deliver, concurrency: 6 })
+    const node: TestNode = await this.house.node({
+      deliver,
+      concurrency: 6,
+      // Half of the fleet hands runs over as it makes them, the other half leaves all of them to leases.
+      handsOver: this.nodes.length % 2 === 0,
+    })
     this.nodes.push(node)
   }
 

@@ -8,6 +8,7 @@ import { Upkeep } from '../../src/pipeline/archive/upkeep.js'
 import { type Delivered, isClosed, Worker, type WorkerPorts } from '../../src/pipeline/execute/worker.js'
 import type { CatchUp } from '../../src/pipeline/fire/catch-up.js'
 import type { Firing } from '../../src/pipeline/fire/firing.js'
+import type { HandOver } from '../../src/pipeline/fire/hand-over.js'
 import { type FireEvent, FireTier } from '../../src/pipeline/fire/tier.js'
 import { Breakers } from '../../src/pipeline/protect/breakers.js'
 import { outcomeOf } from '../../src/pipeline/protect/outcome.js'
@@ -45,10 +46,23 @@ export interface NodeOptions {
   leaseAheadMs?: number
   catchUpPerSecond?: number
   largeCatchUpTicks?: number
+  /** Runs are handed to this node's own worker as they are made; a function stands between the two. */
+  handsOver?: boolean | ((handOver: HandOver) => HandOver)
   /** What a delivery comes to; the default succeeds at once. */
   deliver?: WorkerPorts['deliver']
   /** Puts something between the worker and the database: an answer that is lost, a call that hangs. */
   between?: (ports: WorkerPorts) => Partial<WorkerPorts>
+}
+
+function handsOver({ handsOver = false }: NodeOptions, tasks: string[], worker: () => Worker) {
+  if (handsOver === false) return {}
+  const handOver: HandOver = {
+    offer(runs) {
+      const offer = worker().offer(runs)
+      return offer && { ...offer, tasks, commands: false }
+    },
+  }
+  return { handOver: handsOver === true ? handOver : handsOver(handOver) }
 }
 
 export const succeeded: Delivered = {
@@ -141,6 +155,7 @@ export class TestNode {
       disown: (refused) => this.ownership.disown(refused),
       onFired: () => undefined,
       onCaughtUp: () => undefined,
+      ...handsOver(options, tasks, () => this.worker),
       raise: (event) => void this.events.push(event),
       resolve: (fingerprint) => void this.resolved.push(fingerprint),
       wake: () => undefined,

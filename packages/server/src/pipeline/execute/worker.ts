@@ -55,6 +55,14 @@ export interface WorkerPorts {
   drained(): Promise<void>
 }
 
+/** Half of a hand-over: what the worker says. */
+export interface WorkerOffer {
+  holder: number
+  room: number
+  accept(runs: LeasedRun[]): void
+  doubt(): void
+}
+
 export interface WorkerOptions {
   ports: WorkerPorts
   clock: Clock
@@ -104,6 +112,10 @@ export class Worker {
   private lookedAt = Number.NEGATIVE_INFINITY
   private leasing = true
   private leaseInDoubt = false
+  /** The last pass found as many as it asked for: there are others, perhaps, who have waited longer. */
+  private backlog = false
+  /** Statements under way that may hand runs over, with how many each. */
+  private readonly handing = new Map<Promise<void>, number>()
   private unknownBefore: ReadonlySet<number> = new Set()
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
   private life = 0
@@ -125,9 +137,9 @@ export class Worker {
 
   /** One leasing pass. Answers true when the queue probably holds more and there is room. */
   async leaseOnce(): Promise<boolean> {
-    const { ports, clock, concurrency, self, metrics } = this.options
+    const { ports, clock, self, metrics } = this.options
     if (this.leaseInDoubt) await this.reconcile()
-    const room = concurrency - this.entries.size
+    const room = this.room
     if (!this.leasing || room <= 0) return false
     const most = Math.min(room, mostPerLease)
     const { life } = this
@@ -140,8 +152,55 @@ export class Worker {
     })
     if (life !== this.life) return false
     metrics.leased.inc(runs.length)
+    this.backlog = runs.length === most
     await this.take(runs, sentAt)
-    return runs.length === most
+    return this.backlog
+  }
+
+  private get room(): number {
+    let promised = 0
+    for (const runs of this.handing.values()) promised += runs
+    return this.options.concurrency - this.entries.size - promised
+  }
+
+  /**
+   * Room for runs that the scheduler of this process is about to make: made as this worker's own they need no lease. All of
+   * them or none, and never more than half of what is free: the rest is for those that are leased, which may have waited.
+   */
+  offer(runs: number): WorkerOffer | null {
+    const { clock, self } = this.options
+    if (!this.leasing || this.leaseInDoubt || this.backlog || runs === 0 || runs * 2 > this.room) return null
+    const { life } = this
+    const sentAt = clock.monotonic()
+    let settle: () => void = () => undefined
+    const settled = new Promise<void>((resolve) => {
+      settle = () => {
+        this.handing.delete(settled)
+        resolve()
+      }
+    })
+    this.handing.set(settled, runs)
+    return {
+      holder: self(),
+      room: runs,
+      accept: (handed) => {
+        if (life === this.life) this.receive(handed, sentAt)
+        settle()
+      },
+      doubt: () => {
+        this.leaseInDoubt = true
+        settle()
+        this.options.wake()
+      },
+    }
+  }
+
+  private receive(runs: LeasedRun[], sentAt: number): void {
+    this.options.metrics.leased.inc(runs.length)
+    this.take(runs, sentAt).catch((error: unknown) => {
+      this.options.log.warn({ err: error }, 'runs that were handed over are given back')
+      this.options.wake()
+    })
   }
 
   /**
@@ -171,6 +230,7 @@ export class Worker {
   /** Stops leasing and gives back what has not started. */
   async handBack(): Promise<void> {
     this.leasing = false
+    await Promise.all(this.handing.keys())
     this.line.removeAll()
     const unstarted = [...this.entries.values()].filter(({ begun }) => !begun)
     for (const { run } of unstarted) this.entries.delete(run.token)
@@ -252,8 +312,13 @@ export class Worker {
 
   private async reconcile(): Promise<void> {
     const { ports, self } = this.options
-    const unknown = (await ports.held(self())).filter((run) => !this.entries.has(run.token))
-    await ports.handBack(self(), unknown)
+    const held = await ports.held(self())
+    // What is being handed over is known only when the scheduler has its answer.
+    await Promise.all(this.handing.keys())
+    await ports.handBack(
+      self(),
+      held.filter((run) => !this.entries.has(run.token)),
+    )
     this.leaseInDoubt = false
   }
 

@@ -8,8 +8,8 @@ export interface AftermathOptions {
   horizon: Horizon
   /** The database has a newer epoch for these. */
   disown: (held: readonly OwnedPartition[]) => void
-  /** Told after ticks entered the queue. */
-  onFired: () => void
+  /** Told after ticks entered the queue; `left`: some of them for whoever leases them. */
+  onFired: (left: boolean) => void
   /** Told how many missed ticks of how many jobs were left to replays. */
   onDeferred: (ticks: number, jobs: number) => void
 }
@@ -37,13 +37,15 @@ export class Aftermath {
     const refused = new Set<number>()
     const deferred = { ticks: 0, jobs: 0 }
     let fired = false
+    let left = false
     let lagMs = 0
-    for (const { job, now, decision } of decided) {
+    for (const { job, now, decision, token = null } of decided) {
       const tick = byJob.get(job)
       if (tick === undefined) continue
       metrics.ticks.inc({ decision })
       if (decision === 'fired') {
         fired = true
+        left ||= token === null
         const lateMs = Math.max(0, now - tick.availableAt)
         metrics.fireLateness.observe(lateMs / 1000)
         if (!this.trailing.has(job)) lagMs = Math.max(lagMs, lateMs)
@@ -57,7 +59,7 @@ export class Aftermath {
       metrics.refusedByEpoch.inc(refused.size)
       disown(owned.filter(({ partition }) => refused.has(partition)))
     }
-    if (fired) onFired()
+    if (fired) onFired(left)
     if (deferred.jobs > 0) onDeferred(deferred.ticks, deferred.jobs)
     return lagMs
   }

@@ -37,6 +37,10 @@ interface FireParams extends TickParams {
   replay_froms: (number | null)[]
   replay_tos: (number | null)[]
   replay_counts: (number | null)[]
+  holder: number | null
+  handed: boolean[]
+  tasks: string[]
+  commands: boolean
 }
 
 /**
@@ -61,6 +65,17 @@ export interface Decided {
   due: number
   now: number
   decision: Decision
+  /** Fired for the worker of this process, and leased to it. Null: whoever is first may have it. */
+  token?: number | null
+  timeout_seconds?: number | null
+}
+
+/** A worker in this process to which so many runs may be handed over as they are made. */
+export interface Receiver {
+  holder: number
+  room: number
+  tasks: readonly string[]
+  commands: boolean
 }
 
 export interface OwnedPartition {
@@ -70,7 +85,12 @@ export interface OwnedPartition {
 
 export const fireStatement = statement<FireParams, Decided>(new URL('./fire.sql', import.meta.url))
 
-export function fireParams(owner: number, owned: OwnedPartition[], ticks: PlannedTick[]): FireParams {
+export function fireParams(
+  owner: number,
+  owned: OwnedPartition[],
+  ticks: PlannedTick[],
+  receiver: Receiver | null,
+): FireParams {
   return {
     ...tickParams(owner, owned, ticks),
     places: ticks.map((tick) => tick.places),
@@ -78,6 +98,10 @@ export function fireParams(owner: number, owned: OwnedPartition[], ticks: Planne
     replay_froms: ticks.map((tick) => tick.replay?.from ?? null),
     replay_tos: ticks.map((tick) => tick.replay?.to ?? null),
     replay_counts: ticks.map((tick) => tick.replay?.count ?? null),
+    holder: receiver?.holder ?? null,
+    handed: ticks.map((_tick, at) => at < (receiver?.room ?? 0)),
+    tasks: [...(receiver?.tasks ?? [])],
+    commands: receiver?.commands ?? false,
   }
 }
 

@@ -12,6 +12,11 @@
 --          allowed more of them, goes on beyond the places there are now; none while a run waits for the only place,
 --          which would be overtaken; none for a REPLACE while a run waits for its retry, which the tick replaces at its
 --          instant. A plain look: the unique index has the last word.
+-- me       The worker of this very process, FOR KEY SHARE as in lease.sql: declaring it dead waits for this statement.
+-- lane     The routes whose runs that worker may have at once, already leased: which saves a statement and a write per run. Only
+--          what it can serve, and nothing of tenants with a cap or of hosts with limits or an open breaker: they are counted
+--          where runs are leased. Whoever limits one of them locks the queue before (cap_tenant, hold_queue), so that no run
+--          is handed over by a look from before the limit.
 -- fired    The run, unless its place is taken: a constraint, since a query would race with other inserts. By job, as a
 --          lease takes places: two orders would deadlock.
 -- decided  A tick whose place is taken is decided at its instant, not before ('early'). It is no overlap when the run in
@@ -23,7 +28,8 @@
 -- moved    The cursor, only where the tick was fired or decided. It ends with the last of `max_runs` runs.
 -- ended    A job whose schedule names no further tick.
 --
--- Lock order: partitions, timers, queue, jobs; each by key. Index: timers_start, primary keys; queue_slot for the conflict.
+-- Lock order: incarnations, partitions, timers, queue, jobs; each by key. Index: timers_start, primary keys; queue_slot for
+-- the conflict.
 -- @plan each-time
 -- @param owner bigint
 -- @param partitions smallint[]
@@ -56,8 +62,17 @@
 -- @param gap_counts int[]
 -- @param gap_reasons text[]
 -- @param gap_nexts bigint[]
+-- @param holder bigint
+-- @param handed boolean[]
+-- @param tasks text[]
+-- @param commands boolean
 WITH clock AS MATERIALIZED (
-  SELECT carillon.now_ms() AS now
+  SELECT carillon.now_ms() AS now, carillon.timeline_base() AS timeline_base
+),
+me AS MATERIALIZED (
+  SELECT incarnation FROM carillon.incarnations
+  WHERE incarnation = :holder AND state = 'alive'
+  FOR KEY SHARE
 ),
 own AS MATERIALIZED (
   SELECT p.partition, p.epoch
@@ -71,10 +86,20 @@ tick AS MATERIALIZED (
   SELECT *
   FROM unnest(:jobs, :job_partitions, :start_ats, :dues, :revs, :run_dues, :available_ats, :next_dues, :next_starts, :versions,
               :routes, :places, :max_attempts, :waits, :replaces, :skip_froms, :skip_tos, :skip_counts, :replay_froms, :replay_tos,
-              :replay_counts, :reasons, :max_runs)
+              :replay_counts, :reasons, :max_runs, :handed)
     AS t (job, partition, start_at, due, rev, run_due, available_at, next_due, next_start, version,
           route, places, max_attempts, waits, replaces, skip_from, skip_to, skip_count, replay_from, replay_to,
-          replay_count, reason, max_runs)
+          replay_count, reason, max_runs, handed)
+),
+lane AS MATERIALIZED (
+  SELECT asked.route, guard.timeout_seconds
+  FROM me
+  CROSS JOIN (SELECT DISTINCT route FROM tick WHERE handed) asked
+  CROSS JOIN LATERAL (SELECT * FROM carillon.routes r WHERE r.route = asked.route LIMIT 1) r
+  LEFT JOIN carillon.targets guard ON r.kind = 'http' AND guard.tenant = r.tenant AND guard.host = r.name
+  WHERE CASE r.kind WHEN 'task' THEN r.name = ANY (:tasks) WHEN 'command' THEN :commands ELSE true END
+    AND coalesce(carillon.target_limits(guard), false) = false
+    AND (SELECT true FROM carillon.tenant_slots s WHERE s.tenant = r.tenant LIMIT 1) IS NULL
 ),
 locked AS MATERIALIZED (
   SELECT tick.*, timer.place AS place_of_timer, timer.tenant,
@@ -123,17 +148,20 @@ roomy AS MATERIALIZED (
 ),
 fired AS (
   INSERT INTO carillon.queue (due, job, tenant, route, version, epoch, next_due, slot, places, max_attempts,
-                              available_at, fired_at, partition)
+                              available_at, fired_at, partition, holder, token, leased_at)
   SELECT run_due, job, tenant, route, version, epoch, CASE WHEN NOT last_run THEN next_due END,
-         place, places, max_attempts, available_at, clock.now, partition
-  FROM roomy CROSS JOIN clock
+         place, places, max_attempts, available_at, clock.now, partition,
+         CASE WHEN leased THEN :holder END,
+         CASE WHEN leased THEN clock.timeline_base + nextval('carillon.tokens') END,
+         CASE WHEN leased THEN clock.now END
+  FROM (SELECT *, handed AND route = ANY (ARRAY(SELECT lane.route FROM lane)) AS leased FROM roomy) roomy CROSS JOIN clock
   WHERE run_due IS NOT NULL AND (places IS NULL OR place IS NOT NULL)
   ORDER BY job
   ON CONFLICT (job, slot) WHERE slot IS NOT NULL DO NOTHING
-  RETURNING job
+  RETURNING job, token
 ),
 decided AS MATERIALIZED (
-  SELECT roomy.*, clock.now,
+  SELECT roomy.*, clock.now, fired.token,
          CASE
            WHEN roomy.run_due IS NULL AND roomy.replay_from IS NULL THEN 'skipped'
            WHEN roomy.run_due IS NULL THEN 'deferred'
@@ -193,7 +221,9 @@ ended AS (
   FROM moved CROSS JOIN clock
   WHERE j.job = moved.job AND moved.due IS NULL AND j.state = 'active'
 )
-SELECT tick.job, tick.due, clock.now,
+SELECT tick.job, tick.due, clock.now, decided.token,
+       CASE WHEN decided.token IS NOT NULL THEN (SELECT timeout_seconds FROM lane WHERE lane.route = tick.route) END
+         AS timeout_seconds,
        coalesce(decided.decision, CASE WHEN own.partition IS NULL THEN 'refused' ELSE 'changed' END) AS decision
 FROM tick
 CROSS JOIN clock

@@ -11,6 +11,7 @@ import { namesCalendar, readCalendars } from '../calendars.js'
 import { readTickChanges, type TickChanges } from '../tick-changes.js'
 import { Aftermath, type AftermathOptions } from './aftermath.js'
 import { type Decided, fireParams, fireStatement, type OwnedPartition } from './fire-statement.js'
+import { type HandOver, runsFor } from './hand-over.js'
 import type { Horizon, Whereabouts } from './horizon.js'
 import type { Load } from './load.js'
 import { type DueTimer, type PlannedTick, planTick, type Terms } from './plan.js'
@@ -40,6 +41,8 @@ export interface FiringOptions extends AftermathOptions {
   owned: () => OwnedPartition[]
   /** Decides ticks whose place is taken, and whose policy lets them wait or replace. */
   settleOverlap: (owner: number, owned: OwnedPartition[], ticks: PlannedTick[]) => Promise<Decided[]>
+  /** The worker of this process, where it has one: its runs need not be leased first. */
+  handOver?: HandOver
   /** Asks for another pass. */
   wake: () => void
 }
@@ -263,10 +266,10 @@ export class Firing {
 
   private async fire(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
     if (ticks.length === 0) return 0
-    const { database, clock, self, staging, settleOverlap } = this.options
+    const { clock, self, staging, settleOverlap } = this.options
     const begun = clock.monotonic()
     try {
-      const decided = await database.run(fireStatement, fireParams(self(), owned, ticks))
+      const decided = await this.send(owned, ticks)
       staging.measured(decided.length, clock.monotonic() - begun)
       const taken = new Set(decided.flatMap(({ job, decision }) => (decision === 'taken' ? [job] : [])))
       const settled =
@@ -282,6 +285,22 @@ export class Firing {
       if (codeOf(error) === deadlock) return this.leftForLater(owned, ticks)
       if (!isAboutARow(error)) throw error
       return this.fireApart(owned, ticks, error)
+    }
+  }
+
+  /** The statement, with as much for the worker of this process as that has room for. */
+  private async send(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<Decided[]> {
+    const { database, self, handOver } = this.options
+    const receiver = handOver?.offer(ticks.filter(({ runDue }) => runDue !== null).length) ?? null
+    if (handOver === undefined || receiver === null)
+      return database.run(fireStatement, fireParams(self(), owned, ticks, null))
+    try {
+      const decided = await database.run(fireStatement, fireParams(self(), owned, ticks, receiver))
+      receiver.accept(runsFor(receiver.holder, owned, ticks, decided))
+      return decided
+    } catch (error) {
+      receiver.doubt(error)
+      throw error
     }
   }
 
@@ -309,11 +328,17 @@ export class Firing {
     const { clock, wake, horizon, databaseClock } = this.options
     this.callOff?.()
     const now = databaseClock.atLeast()
-    const at = horizon.nextLookAt(this.aheadMs(now))
+    const aheadMs = this.aheadMs(now)
+    const at = horizon.nextLookAt(aheadMs, aheadMs / gatheredShare)
     if (at === null) return
     this.callOff = clock.after(Math.max(1, Math.min(longestSleepMs, at - now)), wake)
   }
 }
 
+/**
+ * There is no hurry as long as ticks are staged well before their time: those of so small a part of it are staged together,
+ * in one statement, instead of one after the other.
+ */
+const gatheredShare = 20
 /** The loop comes by itself before that. */
 const longestSleepMs = 60_000

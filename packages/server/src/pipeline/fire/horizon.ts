@@ -131,12 +131,16 @@ export class Horizon {
     return Math.max(0, now - earliest)
   }
 
-  /** When `take` has something next, about; null when nothing is known. */
-  nextLookAt(aheadMs: number): number | null {
+  /**
+   * When `take` has something next, about; null when nothing is known. What starts ahead may be left lying for `gatherMs`, so
+   * that others come up with it; what waits for a moment of its own may not.
+   */
+  nextLookAt(aheadMs: number, gatherMs: number): number | null {
     const near = this.near.nextAt()
     const far = this.far.nextAt()
     if (far === null) return near
-    return near === null ? far - aheadMs : Math.min(near, far - aheadMs)
+    const gathered = far - aheadMs + gatherMs
+    return near === null ? gathered : Math.min(near, gathered)
   }
 
   /** The wheels begin to turn at the first look: before it nobody has asked the database for its time. */

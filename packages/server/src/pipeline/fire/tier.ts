@@ -8,6 +8,7 @@ import { CatchUp } from './catch-up.js'
 import type { OwnedPartition } from './fire-statement.js'
 import { Firing } from './firing.js'
 import { Governor } from './governor.js'
+import type { HandOver } from './hand-over.js'
 import { Horizon } from './horizon.js'
 import { Load } from './load.js'
 import { Overlapping } from './overlapping.js'
@@ -40,8 +41,9 @@ export interface FireTierOptions {
   nodeName: () => string
   owned: () => OwnedPartition[]
   disown: (refused: readonly OwnedPartition[]) => void
-  /** Told after fresh ticks entered the queue. */
-  onFired: () => void
+  /** Told after fresh ticks entered the queue; `left`: some of them for whoever leases them. */
+  onFired: (left: boolean) => void
+  handOver?: HandOver
   /** Told after missed ticks did: that is no sign that fresh ones can be fired. */
   onCaughtUp: () => void
   raise: (event: FireEvent) => void

@@ -94,6 +94,8 @@ const definitionsStatement = statement<
 
 /** So long a wait makes up for one step of priority. */
 const priorityStepMs = 60_000
+/** Its locks are held no longer than others can wait. */
+const mostPerHandBack = 1_000
 /** More lanes than this are not looked into one by one. */
 const manyLanes = 100
 
@@ -217,11 +219,12 @@ export class Leasing {
   }
 
   async handBack(holder: number, runs: readonly HeldRun[]): Promise<void> {
-    if (runs.length === 0) return
-    await this.options.database.run(handBackStatement, {
-      ...heldParams(holder, runs),
-      parked_until: parkedUntil,
-    })
+    for (let at = 0; at < runs.length; at += mostPerHandBack) {
+      await this.options.database.run(handBackStatement, {
+        ...heldParams(holder, runs.slice(at, at + mostPerHandBack)),
+        parked_until: parkedUntil,
+      })
+    }
   }
 
   async stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>> {

@@ -1,0 +1,52 @@
+import type { LeasedRun } from '../run.js'
+import type { Decided, OwnedPartition, Receiver } from './fire-statement.js'
+import type { PlannedTick } from './plan.js'
+
+/** What the worker of this process offers for one statement. One of the two has to be said, whatever becomes of it. */
+export interface Offer extends Receiver {
+  accept(runs: LeasedRun[]): void
+  /** The statement failed, or its answer was lost: it may have handed runs over all the same. */
+  doubt(error: unknown): void
+}
+
+export interface HandOver {
+  /** Room for so many runs, or null where they are better left to whoever leases them. */
+  offer(runs: number): Offer | null
+}
+
+/** The runs that the statement leased to the holder, as a lease would have answered them. */
+export function runsFor(
+  holder: number,
+  owned: readonly OwnedPartition[],
+  ticks: readonly PlannedTick[],
+  decided: readonly Decided[],
+): LeasedRun[] {
+  const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]))
+  const byJob = new Map(ticks.map((tick) => [tick.timer.job, tick]))
+  const runs: LeasedRun[] = []
+  for (const { job, token = null, now, timeout_seconds: timeout = null } of decided) {
+    const tick = byJob.get(job)
+    if (token === null || tick === undefined || tick.runDue === null) continue
+    const { timer } = tick
+    runs.push({
+      due: tick.runDue,
+      job,
+      origin: 0,
+      seq: 0,
+      partition: timer.partition,
+      tenant: timer.tenant,
+      version: timer.version,
+      epoch: epochs.get(timer.partition) ?? 0,
+      attempt: 1,
+      maxAttempts: 1 + timer.definition.max_retries,
+      round: 0,
+      availableAt: tick.availableAt,
+      firedAt: now,
+      token,
+      holder,
+      catchUp: false,
+      guard: { probe: false, timeoutMs: timeout === null ? null : timeout * 1000 },
+    })
+  }
+  return runs
+}
