@@ -223,6 +223,22 @@ describe('commands', () => {
     expect(seen).toEqual([])
   })
 
+  it('take no empty file for the wish to delete all that an owner has', async () => {
+    answers = { 'GET /jobs': page([{ ...job, managed_by: 'me' }]) }
+    await expect(speak('apply', '-f', '/dev/null', '--owner', 'me', '--prune', '--yes')).rejects.toThrow(
+      /no job in \/dev\/null[^]*jobs delete --managed-by me/,
+    )
+    expect(seen).toEqual([])
+  })
+
+  it('find a job by its name with one call, however many there are', async () => {
+    answers = { 'GET /jobs/by-name/a': job, [`POST /jobs/${id}/pause`]: job }
+    await speak('jobs', 'pause', 'a')
+    expect(seen.map((one) => one.url)).toEqual(['/api/v1/jobs/by-name/a', `/api/v1/jobs/${id}/pause`])
+    answers['GET /jobs/by-name/a'] = { ...job, state: 'ended' }
+    await expect(speak('jobs', 'pause', 'a')).rejects.toThrow(/No live job is named "a"/)
+  })
+
   it('backfill after a count, and say how far it came', async () => {
     answers = {
       [`POST /jobs/${id}/backfills dry`]: {
