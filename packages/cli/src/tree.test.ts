@@ -73,6 +73,9 @@ describe('commands', () => {
   let url: string
   let seen: Seen[]
   let answers: Record<string, unknown>
+  /** A stream that stays open and says nothing more. */
+  const holding = Symbol('holding')
+  let opened: () => unknown = () => undefined
 
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -85,6 +88,11 @@ describe('commands', () => {
         const isDry = (body as { dry_run?: boolean } | undefined)?.dry_run === true
         const answer = answers[`${request.method} ${path}${isDry ? ' dry' : ''}`]
         const isStream = typeof answer === 'string'
+        if (answer === holding) {
+          opened()
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': alive\n\n')
+          return
+        }
         response.writeHead(answer === undefined ? 404 : 200, {
           'content-type': isStream ? 'text/event-stream' : 'application/json',
         })
@@ -94,7 +102,10 @@ describe('commands', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
-  afterAll(() => void server.close())
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   beforeEach(() => {
     seen = []
     vi.stubEnv('XDG_CONFIG_HOME', '/nonexistent')
@@ -302,6 +313,20 @@ describe('commands', () => {
       /✓ success +job_0+ {2}run_1 {2}12 ms\n.*✗ dead .*HTTP 500\n$/,
     )
     expect(await speak('tail', '--failed', '--count', '1', '--json')).toMatch(/^\{.*"dead".*\}\n$/)
+  })
+
+  it('watch a run to its end, also where that came before the stream was open', async () => {
+    const running = { ...run, status: 'running' }
+    answers = { 'GET /runs/run_1': running, 'GET /runs/stream': holding }
+    opened = () => (answers['GET /runs/run_1'] = run)
+    const shown = await speak('runs', 'watch', 'run_1')
+    expect(shown).toMatch(/running[^]*✓ success/)
+  })
+
+  it('end when nobody reads any more', async () => {
+    answers = { 'GET /runs/stream': holding }
+    opened = () => process.stdout.emit('error', Object.assign(new Error('gone'), { code: 'EPIPE' }))
+    expect(await speak('tail')).toBe('')
   })
 
   it('show stats, the forecast, keys, tenants and the audit', async () => {
