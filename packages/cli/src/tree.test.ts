@@ -75,7 +75,7 @@ describe('commands', () => {
   let answers: Record<string, unknown>
   /** A stream that stays open and says nothing more. */
   const holding = Symbol('holding')
-  let opened: () => unknown = () => undefined
+  let opened: () => Promise<unknown> = () => Promise.resolve()
 
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -89,8 +89,9 @@ describe('commands', () => {
         const answer = answers[`${request.method} ${path}${isDry ? ' dry' : ''}`]
         const isStream = typeof answer === 'string'
         if (answer === holding) {
-          opened()
-          response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': alive\n\n')
+          void opened().then(() =>
+            response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': alive\n\n'),
+          )
           return
         }
         response.writeHead(answer === undefined ? 404 : 200, {
@@ -318,14 +319,21 @@ describe('commands', () => {
   it('watch a run to its end, also where that came before the stream was open', async () => {
     const running = { ...run, status: 'running' }
     answers = { 'GET /runs/run_1': running, 'GET /runs/stream': holding }
-    opened = () => (answers['GET /runs/run_1'] = run)
+    // Slow to open: whoever looked meanwhile saw it run.
+    opened = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      answers['GET /runs/run_1'] = run
+    }
     const shown = await speak('runs', 'watch', 'run_1')
     expect(shown).toMatch(/running[^]*✓ success/)
   })
 
   it('end when nobody reads any more', async () => {
     answers = { 'GET /runs/stream': holding }
-    opened = () => process.stdout.emit('error', Object.assign(new Error('gone'), { code: 'EPIPE' }))
+    opened = () => {
+      const gone = Object.assign(new Error('gone'), { code: 'EPIPE' })
+      return Promise.resolve(process.stdout.emit('error', gone))
+    }
     expect(await speak('tail')).toBe('')
   })
 
@@ -389,7 +397,8 @@ describe('commands', () => {
     const map = await speak('load', 'forecast')
     expect(map).toMatch(/1,128 firings of 1 jobs[^]*█[^]*9 at once: nine/)
     expect(map.split('\n').filter((line) => /^2026-11-1[67] /.test(line))).toHaveLength(2)
-    expect(await speak('keys', 'create', 'ci', '--role', 'VIEWER')).toBe('car_secret\n')
+    expect(await speak('keys', 'create', 'ci', '--role', 'VIEWER', '--tenant', 't')).toBe('car_secret\n')
+    expect(seen.at(-1)?.body).toEqual({ name: 'ci', role: 'viewer', tenant: 't' })
     await speak('tenants', 'edit', 't', '--max-jobs', 'none', '--weight', '2')
     expect(seen.at(-1)?.body).toEqual({ max_jobs: null, weight: 2 })
     expect(await speak('audit', '--actor', 'me')).toContain('pauseJob')

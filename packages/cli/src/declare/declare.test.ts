@@ -203,6 +203,9 @@ describe('a plan', () => {
       ),
     ).not.toContain('hunter2')
     expect(valueText('target.env.API_KEY', 'x')).toBe('(hidden)')
+    expect(valueText('target', { env: { PGPASS: 'hunter2', DB: 'pg://u:hunter2@h/d' } })).toBe(
+      '{"env":{"PGPASS":"(hidden)","DB":"pg://u:(hidden)@h/d"}}',
+    )
   })
 })
 
