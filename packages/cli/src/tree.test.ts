@@ -89,8 +89,9 @@ describe('commands', () => {
         const answer = answers[`${request.method} ${path}${isDry ? ' dry' : ''}`]
         const isStream = typeof answer === 'string'
         if (answer === holding) {
-          void opened().then(() =>
-            response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': alive\n\n'),
+          opened().then(
+            () => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': alive\n\n'),
+            () => response.destroy(),
           )
           return
         }
@@ -335,6 +336,12 @@ describe('commands', () => {
       return Promise.resolve(process.stdout.emit('error', gone))
     }
     expect(await speak('tail')).toBe('')
+  })
+
+  it('do not wait for a server that never answered', async () => {
+    answers = { 'GET /runs/stream': holding }
+    opened = () => Promise.reject(new Error('hang up'))
+    await expect(speak('tail')).rejects.toMatchObject({ name: 'ConnectionError' })
   })
 
   it('show stats, the forecast, keys, tenants and the audit', async () => {

@@ -64,11 +64,19 @@ function streamOf(
     onOpen = () => undefined,
   }: Pick<StreamOptions, 'signal' | 'onOpen'> = {},
 ): AsyncGenerator<RunEvent> {
+  let wasOpen = false
   return client.runs.stream({
     signal,
-    onOpen,
+    onOpen: () => {
+      wasOpen = true
+      onOpen()
+    },
     ...(jobId !== undefined && { jobId }),
-    onBreak: (error) => output.note(`! The stream broke and is opened again: ${error.message}`),
+    onBreak: (error) => {
+      // Where nothing ever answered, the address is wrong rather than the server on its way back.
+      if (!wasOpen) throw error
+      output.note(`! The stream broke and is opened again: ${error.message}`)
+    },
     onGap: () => output.note('! Some changes were passed over: carillon runs list has all runs'),
   })
 }
