@@ -1,4 +1,4 @@
-import type { Client, Job } from '@carillon/sdk'
+import { ApiError, type Client, type Job } from '@carillon/sdk'
 import { visible } from './output/visible.js'
 import { NotFoundError } from './usage.js'
 
@@ -19,22 +19,41 @@ export async function findJobId(client: Client, given: string): Promise<string> 
 }
 
 async function findByName(client: Client, name: string, liveOnly: boolean): Promise<Job> {
+  const job = await named(client, name)
+  const quoted = `"${visible(name)}"`
+  if (job === null) {
+    throw new NotFoundError(
+      `There is no job named ${quoted}. See those there are with: carillon jobs list --all`,
+    )
+  }
+  if (isLive(job) || !liveOnly) return job
+  throw new NotFoundError(
+    `No live job is named ${quoted}. The latest that had the name has ended; use its id: ${job.job_id}`,
+  )
+}
+
+/** No path leads to these names. */
+const unaddressable = /^\.{0,2}$/
+
+async function named(client: Client, name: string): Promise<Job | null> {
+  if (unaddressable.test(name)) return listed(client, name)
+  try {
+    return await client.jobs.getByName(name)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error
+    // An older server has no such route.
+    return error.code === 'route_not_found' ? listed(client, name) : null
+  }
+}
+
+async function listed(client: Client, name: string): Promise<Job | null> {
   let latestEnded: Job | null = null
   for await (const job of client.jobs.iterate({ limit: largestPage })) {
     if (job.name !== name) continue
     if (isLive(job)) return job
     latestEnded ??= job
   }
-  const quoted = `"${visible(name)}"`
-  if (latestEnded === null) {
-    throw new NotFoundError(
-      `There is no job named ${quoted}. See those there are with: carillon jobs list --all`,
-    )
-  }
-  if (!liveOnly) return latestEnded
-  throw new NotFoundError(
-    `No live job is named ${quoted}. The latest that had the name has ended; use its id: ${latestEnded.job_id}`,
-  )
+  return latestEnded
 }
 
 export function isLive({ state }: Job): boolean {

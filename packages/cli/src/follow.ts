@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { canAsk, confirm } from './confirm.js'
 import type { Output } from './output/output.js'
 import { progressOf } from './output/progress.js'
@@ -36,11 +37,13 @@ export async function follow<Kind extends Work>(first: Kind, options: FollowOpti
   try {
     while (going.has(work.state)) {
       progress.to(work.done, work.total, work.failed === 0 ? '' : `✗${work.failed}`)
-      if (await interrupted.within(options.everyMs ?? usualPaceMs)) {
+      const isTime = await interrupted.before(() => setTimeout(options.everyMs ?? usualPaceMs, true))
+      const next = isTime === null ? null : await interrupted.before(() => options.look())
+      if (next === null) {
         progress.stop()
         return await afterInterruption(work, options)
       }
-      work = await options.look()
+      work = next
     }
     return work
   } finally {
@@ -60,21 +63,18 @@ async function afterInterruption<Kind extends Work>(work: Kind, options: FollowO
 
 function interruption() {
   let fire: () => void = () => undefined
-  const signalled = new Promise<true>((resolve) => {
-    fire = () => resolve(true)
+  const signalled = new Promise<null>((resolve) => {
+    fire = () => resolve(null)
   })
-  process.on('SIGINT', fire)
+  // Once: a second Ctrl-C ends the command, whatever it waits for.
+  process.once('SIGINT', fire)
   return {
-    async within(ms: number): Promise<boolean> {
-      let timer: NodeJS.Timeout | undefined
-      const passed = new Promise<false>((resolve) => {
-        timer = setTimeout(() => resolve(false), ms)
-      })
-      try {
-        return await Promise.race([signalled, passed])
-      } finally {
-        clearTimeout(timer)
-      }
+    /** What `work` comes to; null where the person was faster, also than a server that does not answer. */
+    async before<Result>(work: () => Promise<Result>): Promise<Result | null> {
+      const working = work()
+      // Nobody waits for it any more, then.
+      working.catch(() => undefined)
+      return Promise.race([signalled, working])
     },
     stop: () => void process.off('SIGINT', fire),
   }

@@ -44,19 +44,26 @@ export function settingsOf(command: Command): LoadedConfig {
   return command.options.some(({ long }) => long === '--profile') ? withProfile(config, env) : config
 }
 
-/** What a profile says where neither a flag nor the environment does. Its key goes to its own server and to no other. */
+/**
+ * What a profile says: before the environment where a flag names it, and after it otherwise. Its key goes to its own server
+ * and to no other, and no more does a key of the environment that stands beside the address of another server.
+ */
 function withProfile(config: LoadedConfig, env: ReturnType<typeof readEnvironment>): LoadedConfig {
-  if (config.provenance.url !== 'default') return config
+  const { provenance } = config
+  const isNamed = provenance.profile.startsWith('flag ')
+  if (isNamed ? provenance.url.startsWith('flag ') : provenance.url !== 'default') return config
   const chosen = chosenProfile(config.profile, env)
   if (chosen === null) return config
   const source = `profile ${chosen.name}` as const
   const { url, key } = chosen.profile
-  const ownKey = key === undefined || config.provenance.apiKey !== 'default'
+  const keepsKey = isNamed
+    ? key === undefined && provenance.url === 'default'
+    : key === undefined || provenance.apiKey !== 'default'
   return {
     ...config,
     url,
-    ...(!ownKey && { apiKey: key }),
-    provenance: { ...config.provenance, url: source, ...(!ownKey && { apiKey: source }) },
+    ...(!keepsKey && { apiKey: key }),
+    provenance: { ...provenance, url: source, ...(!keepsKey && { apiKey: source }) },
   }
 }
 

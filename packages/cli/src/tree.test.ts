@@ -73,6 +73,9 @@ describe('commands', () => {
   let url: string
   let seen: Seen[]
   let answers: Record<string, unknown>
+  /** A stream that stays open and says nothing more. */
+  const holding = Symbol('holding')
+  let opened: () => Promise<unknown> = () => Promise.resolve()
 
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -85,6 +88,13 @@ describe('commands', () => {
         const isDry = (body as { dry_run?: boolean } | undefined)?.dry_run === true
         const answer = answers[`${request.method} ${path}${isDry ? ' dry' : ''}`]
         const isStream = typeof answer === 'string'
+        if (answer === holding) {
+          opened().then(
+            () => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': alive\n\n'),
+            () => response.destroy(),
+          )
+          return
+        }
         response.writeHead(answer === undefined ? 404 : 200, {
           'content-type': isStream ? 'text/event-stream' : 'application/json',
         })
@@ -94,7 +104,10 @@ describe('commands', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
-  afterAll(() => void server.close())
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   beforeEach(() => {
     seen = []
     vi.stubEnv('XDG_CONFIG_HOME', '/nonexistent')
@@ -223,6 +236,22 @@ describe('commands', () => {
     expect(seen).toEqual([])
   })
 
+  it('take no empty file for the wish to delete all that an owner has', async () => {
+    answers = { 'GET /jobs': page([{ ...job, managed_by: 'me' }]) }
+    await expect(speak('apply', '-f', '/dev/null', '--owner', 'me', '--prune', '--yes')).rejects.toThrow(
+      /no job in \/dev\/null[^]*jobs delete --managed-by me/,
+    )
+    expect(seen).toEqual([])
+  })
+
+  it('find a job by its name with one call, however many there are', async () => {
+    answers = { 'GET /jobs/by-name/a': job, [`POST /jobs/${id}/pause`]: job }
+    await speak('jobs', 'pause', 'a')
+    expect(seen.map((one) => one.url)).toEqual(['/api/v1/jobs/by-name/a', `/api/v1/jobs/${id}/pause`])
+    answers['GET /jobs/by-name/a'] = { ...job, state: 'ended' }
+    await expect(speak('jobs', 'pause', 'a')).rejects.toThrow(/No live job is named "a"/)
+  })
+
   it('backfill after a count, and say how far it came', async () => {
     answers = {
       [`POST /jobs/${id}/backfills dry`]: {
@@ -288,6 +317,33 @@ describe('commands', () => {
     expect(await speak('tail', '--failed', '--count', '1', '--json')).toMatch(/^\{.*"dead".*\}\n$/)
   })
 
+  it('watch a run to its end, also where that came before the stream was open', async () => {
+    const running = { ...run, status: 'running' }
+    answers = { 'GET /runs/run_1': running, 'GET /runs/stream': holding }
+    // Slow to open: whoever looked meanwhile saw it run.
+    opened = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      answers['GET /runs/run_1'] = run
+    }
+    const shown = await speak('runs', 'watch', 'run_1')
+    expect(shown).toMatch(/running[^]*✓ success/)
+  })
+
+  it('end when nobody reads any more', async () => {
+    answers = { 'GET /runs/stream': holding }
+    opened = () => {
+      const gone = Object.assign(new Error('gone'), { code: 'EPIPE' })
+      return Promise.resolve(process.stdout.emit('error', gone))
+    }
+    expect(await speak('tail')).toBe('')
+  })
+
+  it('do not wait for a server that never answered', async () => {
+    answers = { 'GET /runs/stream': holding }
+    opened = () => Promise.reject(new Error('hang up'))
+    await expect(speak('tail')).rejects.toMatchObject({ name: 'ConnectionError' })
+  })
+
   it('show stats, the forecast, keys, tenants and the audit', async () => {
     const window = {
       fired: 120,
@@ -348,7 +404,8 @@ describe('commands', () => {
     const map = await speak('load', 'forecast')
     expect(map).toMatch(/1,128 firings of 1 jobs[^]*█[^]*9 at once: nine/)
     expect(map.split('\n').filter((line) => /^2026-11-1[67] /.test(line))).toHaveLength(2)
-    expect(await speak('keys', 'create', 'ci', '--role', 'VIEWER')).toBe('car_secret\n')
+    expect(await speak('keys', 'create', 'ci', '--role', 'VIEWER', '--tenant', 't')).toBe('car_secret\n')
+    expect(seen.at(-1)?.body).toEqual({ name: 'ci', role: 'viewer', tenant: 't' })
     await speak('tenants', 'edit', 't', '--max-jobs', 'none', '--weight', '2')
     expect(seen.at(-1)?.body).toEqual({ max_jobs: null, weight: 2 })
     expect(await speak('audit', '--actor', 'me')).toContain('pauseJob')

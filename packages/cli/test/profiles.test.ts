@@ -57,6 +57,16 @@ it('lets the environment win, and sends a key to no server but its own', async (
   expect(seen).toEqual([undefined, undefined, 'Bearer car_env'])
 })
 
+it('goes to the server that --profile names, whatever the environment says, and with no key of another', async () => {
+  await speak(['profiles', 'add', 'keyed', '--url', url, '--key', 'car_hunter2'])
+  await speak(['profiles', 'add', 'open', '--url', url])
+  const elsewhere = { CARILLON_URL: 'http://127.0.0.1:1', CARILLON_API_KEY: 'car_elsewhere' }
+  expect((await speak(['jobs', 'list', '--profile', 'keyed'], elsewhere)).code).toBe(0)
+  expect((await speak(['jobs', 'list', '--profile', 'open'], elsewhere)).code).toBe(0)
+  expect((await speak(['jobs', 'list', '--profile', 'open'], { CARILLON_API_KEY: 'car_env' })).code).toBe(0)
+  expect(seen).toEqual(['Bearer car_hunter2', undefined, 'Bearer car_env'])
+})
+
 it('names the profiles there are for one that there is not, and forgets on demand', async () => {
   await speak(['profiles', 'add', 'prod', '--url', url])
   const missing = await speak(['jobs', 'list', '--profile', 'prd'])

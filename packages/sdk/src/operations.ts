@@ -1,5 +1,6 @@
 import type { Operation, OperationPreview, OperationInput, Page } from '@carillon/contract'
 import { type CallApi, pages, pathTo } from './paths.js'
+import type { TransportOptions } from './transport.js'
 
 export interface OperationCalls {
   /** One action on all jobs that a filter matches, in the background. */
@@ -27,7 +28,7 @@ export interface OperationWaitOptions {
 
 const operationsPath = '/api/v1/operations'
 
-export function operationCalls(call: CallApi, sleep: (ms: number) => Promise<void>): OperationCalls {
+export function operationCalls(call: CallApi, sleep: TransportOptions['sleep']): OperationCalls {
   const pathOf = (id: string) => pathTo(operationsPath, id, 'the id of an operation')
   const list: OperationCalls['operations']['list'] = (page = {}) =>
     call<Page<Operation>>({ method: 'GET', path: operationsPath, query: { ...page } })
@@ -47,7 +48,7 @@ export function operationCalls(call: CallApi, sleep: (ms: number) => Promise<voi
           const operation = await get(id)
           onProgress?.(operation)
           if (operation.state !== 'running') return operation
-          await sleep(everyMs)
+          await sleep(everyMs, signal)
         }
       },
     },

@@ -22,6 +22,7 @@ test.each([1, 2, 3, 7, 1000])('events are read however they are cut, here every 
     null,
     { event: 'run', id: '7', data: '{"ü":1}' },
     { event: 'message', id: undefined, data: 'a\nb' },
+    { event: 'message', id: '8', data: '' },
   ])
 })
 
@@ -138,4 +139,29 @@ test('a stream that is given up ends without an error', async () => {
     giveUp.abort()
   }
   expect(ids).toEqual(['run_1'])
+})
+
+test('a stream that breaks before any run goes on from where it stood, and a gap is told', async () => {
+  const { client, asked } = clientWith(
+    () => stream('retry: 1000\n\n', ': alive\nid: 40\n\n'),
+    () => stream('event: gap\nid: 50\ndata: {}\n\n'),
+    () => stream(run(51)),
+  )
+  let gaps = 0
+  expect(await take(client.runs.stream({ onGap: () => gaps++ }), 1)).toEqual(['run_51'])
+  expect(asked.map(({ after }) => after)).toEqual([null, '40', '50'])
+  expect(gaps).toBe(1)
+})
+
+test('a stream that waits to be opened again ends at once when it is told to', async () => {
+  const leaving = new AbortController()
+  const fetch = () => Promise.reject(new TypeError('fetch failed'))
+  // A wait that only the signal ends.
+  const sleep = (_ms: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      signal?.addEventListener('abort', () => resolve())
+      queueMicrotask(() => leaving.abort())
+    })
+  const client = createClient({ url: 'http://carillon.test', fetch, sleep })
+  expect(await take(client.runs.stream({ signal: leaving.signal }), 1)).toEqual([])
 })

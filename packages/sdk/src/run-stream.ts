@@ -1,6 +1,6 @@
 import type { Run } from '@carillon/contract'
 import { ApiError, ConnectionError } from './errors.js'
-import { eventsOf } from './server-sent-events.js'
+import { eventsOf, type ServerSentEvent } from './server-sent-events.js'
 import { readAnswer, requestOf, type TransportOptions, urlOf, whyLost } from './transport.js'
 
 export interface StreamOptions {
@@ -13,6 +13,8 @@ export interface StreamOptions {
   onOpen?: () => void
   /** Told when it broke and is opened again. */
   onBreak?: (error: Error) => void
+  /** Told when the server passed over some events, e.g. because they are older than what it keeps. */
+  onGap?: () => void
 }
 
 export interface RunEvent {
@@ -42,8 +44,10 @@ export async function* streamRuns(
       for await (const event of openOnce(transport, options, lastId, opened)) {
         failures = 0
         if (event === null) continue
+        // Also one without a run: a quiet stream stands somewhere, too.
         lastId = event.id ?? lastId
-        yield event
+        if (event.kind === 'gap') options.onGap?.()
+        if (event.run !== null) yield { id: event.id, run: event.run }
       }
     } catch (error) {
       if (ended(options)) return
@@ -54,7 +58,7 @@ export async function* streamRuns(
     }
     if (ended(options)) return
     const wait = Math.min(firstWaitMs * 2 ** Math.min(failures++, 10), longestWaitMs)
-    await transport.sleep(wait * (0.5 + transport.random() / 2))
+    await transport.sleep(wait * (0.5 + transport.random() / 2), options.signal)
   }
 }
 
@@ -69,13 +73,19 @@ function isPassing(error: unknown): error is Error {
   )
 }
 
+interface Heard {
+  kind: string
+  id: string | undefined
+  run: Run | null
+}
+
 /** One connection. `null` is a sign of life. */
 async function* openOnce(
   transport: TransportOptions,
   { jobId, signal, onOpen }: StreamOptions,
   lastId: string | undefined,
   opened: AbortController,
-): AsyncGenerator<RunEvent | null, void, undefined> {
+): AsyncGenerator<Heard | null, void, undefined> {
   const call = { method: 'GET', path: '/api/v1/runs/stream', query: { job_id: jobId } } as const
   const url = urlOf(transport.baseUrl, call)
   const request = requestOf(transport, call)
@@ -103,7 +113,7 @@ async function* openOnce(
     onOpen?.()
     for await (const event of eventsOf(response.body)) {
       heard()
-      yield event?.event === 'run' ? { id: event.id, run: JSON.parse(event.data) as Run } : null
+      yield event === null ? null : heardOf(event)
     }
   } catch (error) {
     if (error instanceof ApiError || error instanceof ConnectionError) throw error
@@ -111,4 +121,8 @@ async function* openOnce(
   } finally {
     clearTimeout(silence)
   }
+}
+
+function heardOf({ event: kind, id, data }: ServerSentEvent): Heard {
+  return { kind, id, run: kind === 'run' && data !== '' ? (JSON.parse(data) as Run) : null }
 }

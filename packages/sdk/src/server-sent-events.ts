@@ -8,7 +8,10 @@ export interface ServerSentEvent {
 /** More than any event of Carillon: what grows beyond it is no stream of ours. */
 const longestEvent = 4 * 1024 * 1024
 
-/** Events of a body, as they arrive. A comment is `null`: nothing but a sign of life. */
+/**
+ * Events of a body, as they arrive. A comment is `null`: nothing but a sign of life. One with an id and no data says where
+ * the stream stands.
+ */
 export async function* eventsOf(
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ServerSentEvent | null, void, undefined> {
@@ -23,7 +26,7 @@ export async function* eventsOf(
     rest = lines.pop() ?? ''
     for (const line of lines) {
       if (line === '') {
-        if (fields.data.length > 0) {
+        if (fields.data.length > 0 || fields.id !== undefined) {
           yield { event: fields.event ?? 'message', id: fields.id, data: fields.data.join('\n') }
         }
         fields = { data: [] }

@@ -30,6 +30,12 @@ class Server {
     return this.jobs.find((job) => job.name === name && ['active', 'paused'].includes(job.state))
   }
 
+  /** As the server has it: the live job of a name, or else the latest that had it. */
+  named(name: string): Stored | undefined {
+    const past = this.jobs.filter((job) => job.name === name && ['ended', 'cancelled'].includes(job.state))
+    return this.live(name) ?? past.at(-1)
+  }
+
   readonly fetch: typeof globalThis.fetch = (url, init) => {
     const { pathname, searchParams } = new URL(url instanceof Request ? url.url : url)
     const path = pathname.replace('/api/v1', '')
@@ -53,7 +59,10 @@ class Server {
       const data = this.jobs.filter((job) => job.managed_by === query.get('managed_by')).map(view)
       return json(200, { data, next_cursor: null })
     }
-    if (method === 'GET') return found === undefined ? refusal(404, 'job_not_found') : json(200, view(found))
+    if (method === 'GET') {
+      const named = this.named(name)
+      return named === undefined ? refusal(404, 'job_not_found') : json(200, view(named))
+    }
     if (method === 'POST' && path === '/jobs') {
       if (body === undefined || body.schedule === 'nonsense') return refusal(422, 'invalid_schedule')
       if (this.live(body.name) !== undefined) return refusal(409, 'job_name_taken')
@@ -175,6 +184,39 @@ test('surplus jobs stay unless pruning is asked for, and are deleted only where 
   await sync([], { owner: 'billing', prune: 'delete' })
   expect(server.writes).toEqual([`DELETE /jobs/${gone.job_id}`])
 })
+
+test('a job that was pruned comes back when it is in the list again, as it was or changed', async () => {
+  const { server, sync } = start()
+  server.add({ ...daily('same'), managed_by: 'billing' })
+  server.add({ ...daily('edited'), managed_by: 'billing' })
+  await sync([], { owner: 'billing', prune: true })
+  const plan = await sync([daily('same'), daily('edited', { priority: 7 })], { owner: 'billing' })
+  expect(names(plan)).toMatchObject({ created: ['edited', 'same'], changed: [], unchanged: [] })
+  expect(server.live('same')).toMatchObject({ managed_by: 'billing' })
+  expect(server.live('edited')).toMatchObject({ priority: 7 })
+})
+
+test("a past job of another owner's keeps nobody from its name", async () => {
+  const { server, sync } = start()
+  server.add({ ...daily('a'), managed_by: 'other', state: 'cancelled' })
+  server.add({ ...daily('b'), managed_by: 'other', state: 'ended' })
+  const plan = await sync([daily('a'), daily('b')], { owner: 'billing' })
+  expect(names(plan)).toMatchObject({ created: ['a', 'b'], conflicts: [] })
+})
+
+test.each(['billing', null])(
+  'a job of %s that has ended by itself is not begun again, unless its definition changed',
+  async (owner) => {
+    const { server, sync } = start()
+    server.add({ ...daily('done', { max_runs: 3 }), managed_by: owner, state: 'ended' })
+    const again = await sync([daily('done', { max_runs: 3 })], { owner: 'billing' })
+    expect(names(again)).toMatchObject({ unchanged: ['done'], created: [], changed: [] })
+    expect(server.writes).toEqual([])
+    const more = await sync([daily('done', { max_runs: 5 })], { owner: 'billing' })
+    expect(names(more)).toMatchObject({ created: ['done'] })
+    expect(server.live('done')).toMatchObject({ max_runs: 5, managed_by: 'billing' })
+  },
+)
 
 test('a job that nobody owns is adopted, or left alone where that is not wanted', async () => {
   const { server, sync } = start()

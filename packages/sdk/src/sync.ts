@@ -139,7 +139,7 @@ class Step {
     const { owner, dryRun = false, adopt = true } = this.options
     const { name } = wanted
     const definition = { ...wanted, managed_by: owner }
-    if (present === undefined) {
+    if (present === undefined || this.leavesItsName(present, definition)) {
       // Not an upsert: one that somebody else makes at this moment is not to be taken from them.
       const made = dryRun ? null : await this.jobs.create(definition)
       this.plan.created.push({ name, job_id: made?.job_id ?? null })
@@ -150,13 +150,27 @@ class Step {
       this.plan.conflicts.push({ ...entryOf(present), owner: other })
       return
     }
-    const fields = differingFields(fieldsOfJob(present), fieldsOfInput(definition))
+    const fields = isLive(present) ? differingFields(fieldsOfJob(present), fieldsOfInput(definition)) : []
     if (fields.length === 0) {
       this.plan.unchanged.push(entryOf(present))
       return
     }
     if (!dryRun) await this.jobs.upsert(name, definition, { ifVersion: present.version })
     this.plan.changed.push({ ...entryOf(present), fields })
+  }
+
+  /**
+   * Where no live job has the name, the server tells of the latest that had it. One that ended by itself did what is asked
+   * for here, and must not do it again because it is in the list again; whatever else is past leaves its name to a new job.
+   */
+  private leavesItsName(present: Shown, definition: JobInput): boolean {
+    if (isLive(present)) return false
+    const { owner, adopt = true } = this.options
+    const other = present.managed_by ?? null
+    const isOurs = other === owner || (other === null && adopt)
+    if (present.state !== 'ended' || !isOurs) return true
+    const wanted = fieldsOfInput({ ...definition, managed_by: other })
+    return differingFields(fieldsOfJob(present), wanted).length > 0
   }
 
   async prune(job: Shown, how: 'cancel' | 'delete'): Promise<void> {

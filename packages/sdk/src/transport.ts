@@ -7,7 +7,8 @@ export interface TransportOptions {
   fetch: typeof globalThis.fetch
   timeoutMs: number
   maxRetries: number
-  sleep: (ms: number) => Promise<void>
+  /** Ends early when the signal says so. */
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   random: () => number
 }
 
@@ -62,7 +63,7 @@ export async function send(options: TransportOptions, call: Call): Promise<Answe
       repeated ||= error instanceof ConnectionError
       waitMs = Math.max((asked ?? 0) * 1000, backoffMs(tries, options.random()))
     }
-    await options.sleep(waitMs)
+    await options.sleep(waitMs, call.signal)
   }
 }
 

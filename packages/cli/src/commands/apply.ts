@@ -68,6 +68,12 @@ async function carriedOut(command: Command, flags: ApplyFlags, dryRun: boolean) 
   const { declare } = await import('../declare/declare.js')
   const { readDeclared } = await import('../declare/read-files.js')
   const { declared, remarks } = await readDeclared(files)
+  // What fails before a pipe leaves nothing in it: that must not be taken for the wish to have no jobs.
+  if (flags.prune && declared.length === 0 && remarks.length === 0)
+    throw new UsageError(
+      `There is no job in ${files.map((file) => (file === '-' ? 'stdin' : file)).join(', ')}, and --prune would delete all that "${owner}" has. ` +
+        `If that is meant: carillon jobs delete --managed-by ${owner}`,
+    )
   return declare(
     command,
     outputOf(command),

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { clientOf } from '../client.js'
 import type { DeclaredInput } from '../declare/declared.js'
 import { jobsOfCrontab, type Mapped } from '../import/crontab.js'
 import { looksLikeSystem } from '../import/crontab-lines.js'
@@ -76,7 +77,8 @@ function crontabCommand(): Command {
       output.note(
         `Lines without CRON_TZ are read in ${timezone}, the zone of this machine; --timezone says another.`,
       )
-    await imported(command, flags, mapped, output)
+    const { settleNames } = await import('../import/settle-names.js')
+    await imported(command, flags, await settleNames(clientOf(command), mapped), output)
   })
   return command
 }

@@ -1,4 +1,4 @@
-import type { Client, Run, RunEvent } from '@carillon/sdk'
+import type { Client, Run, RunEvent, StreamOptions } from '@carillon/sdk'
 import type { Command } from 'commander'
 import { findJobId } from '../find-job.js'
 import type { Output } from '../output/output.js'
@@ -10,9 +10,10 @@ import { durationOf } from '../moments.js'
 import { UsageError } from '../usage.js'
 import { clientCommand, whichJob } from './client-command.js'
 
-/** Ctrl-C is how such commands end: nothing is wrong then. */
+/** Ctrl-C is how such commands end, or a reader that leaves (`| head`): nothing is wrong then. */
 function untilInterrupted(): AbortController {
   const controller = new AbortController()
+  process.stdout.once('error', () => controller.abort())
   process.once('SIGINT', () => controller.abort())
   process.once('SIGTERM', () => controller.abort())
   return controller
@@ -54,11 +55,29 @@ async function jobIdOf(client: Client, given: string | undefined): Promise<strin
   return given === undefined ? undefined : findJobId(client, given)
 }
 
-function streamOf(client: Client, output: Output, jobId?: string): AsyncGenerator<RunEvent> {
+function streamOf(
+  client: Client,
+  output: Output,
+  jobId?: string,
+  {
+    signal = untilInterrupted().signal,
+    onOpen = () => undefined,
+  }: Pick<StreamOptions, 'signal' | 'onOpen'> = {},
+): AsyncGenerator<RunEvent> {
+  let wasOpen = false
   return client.runs.stream({
-    signal: untilInterrupted().signal,
+    signal,
+    onOpen: () => {
+      wasOpen = true
+      onOpen()
+    },
     ...(jobId !== undefined && { jobId }),
-    onBreak: (error) => output.note(`! The stream broke and is opened again: ${error.message}`),
+    onBreak: (error) => {
+      // Where nothing ever answered, the address is wrong rather than the server on its way back.
+      if (!wasOpen) throw error
+      output.note(`! The stream broke and is opened again: ${error.message}`)
+    },
+    onGap: () => output.note('! Some changes were passed over: carillon runs list has all runs'),
   })
 }
 
@@ -81,30 +100,37 @@ export function runsWatchCommand(): Command {
   )
 }
 
-/** Looked at after the stream is open, so that an end between the two is not missed. */
+/** Looked at whenever the stream has been opened, so that an end before that is not missed. */
 async function runEnded(client: Client, output: Output, runId: string): Promise<Run | null> {
   const first = await client.runs.get(runId)
   show(first, output)
   if (isOver(first)) return first
-  const stream = streamOf(client, output, first.job_id)
+  const leaving = untilInterrupted()
+  let seen: Promise<Run | null> = Promise.resolve(null)
   const look = async (): Promise<Run | null> => {
-    const now = await client.runs.get(runId)
-    return isOver(now) ? now : null
+    try {
+      const now = await client.runs.get(runId)
+      if (isOver(now)) leaving.abort()
+      return isOver(now) ? now : null
+    } catch (error) {
+      leaving.abort()
+      throw error
+    }
   }
-  const next = stream.next()
-  const already = await look()
-  if (already !== null) {
-    show(already, output)
-    void stream.return(undefined)
-    return already
+  const onOpen = () => {
+    seen = look()
+    // Thrown where it is waited for.
+    seen.catch(() => undefined)
   }
-  for (let event = await next; event.done !== true; event = await stream.next()) {
-    const { run } = event.value
+  const stream = streamOf(client, output, first.job_id, { signal: leaving.signal, onOpen })
+  for await (const { run } of stream) {
     if (run.run_id !== runId) continue
     show(run, output)
     if (isOver(run)) return run
   }
-  return null
+  const ended = await seen
+  if (ended !== null) show(ended, output)
+  return ended
 }
 
 function isOver({ status }: Run): boolean {

@@ -11,7 +11,9 @@ import { NotFoundError, UsageError } from '../usage.js'
 
 export function profilesCommand(): Command {
   return new Command('profiles')
-    .description('Names for the servers you speak to; CARILLON_URL and CARILLON_API_KEY win over them')
+    .description(
+      'Names for the servers you speak to; CARILLON_URL and CARILLON_API_KEY win over them, --profile over those',
+    )
     .addCommand(addCommand())
     .addCommand(listCommand())
     .addCommand(useCommand())

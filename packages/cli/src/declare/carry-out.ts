@@ -66,17 +66,18 @@ async function carryOutOne(step: Exclude<Step, { action: 'keep' }>, tools: Tools
   return pause ? client.jobs.pause(job.job_id, { reason: tools.pauseReason }) : client.jobs.resume(job.job_id)
 }
 
-/** Makes the job what is declared: by its name where the server can, by create and edit otherwise. */
+/** Makes the job what is declared: a new one, or a new version; by its name where the server can, by an edit otherwise. */
 async function put(declared: Declared, job: Job | null, { client, abilities }: Tools): Promise<Job> {
   const input = known(declared.input, abilities)
+  // Not by its name: one that somebody else has made since the diff was shown is not to be overwritten.
+  if (job === null) return client.jobs.create(input)
   if (abilities.has('put', '/jobs/by-name/{name}')) {
-    const owner = (job as { managed_by?: string | null } | null)?.managed_by
+    const owner = (job as { managed_by?: string | null }).managed_by
     const { name, ...fields } =
       input.managed_by === undefined && owner != null ? { ...input, managed_by: owner } : input
     // Somebody else may have changed it since the diff was shown.
-    return client.jobs.upsert(name, fields, job === null ? {} : { ifVersion: job.version })
+    return client.jobs.upsert(name, fields, { ifVersion: job.version })
   }
-  if (job === null) return client.jobs.create(input)
   const patch = { ...wholePatch(input, abilities), version: job.version } as JobPatch
   return client.jobs.edit(job.job_id, patch)
 }

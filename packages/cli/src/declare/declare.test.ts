@@ -10,6 +10,7 @@ import type { Declared, DeclaredInput } from './declared.js'
 import { exportText } from './export.js'
 import { planOf } from './plan.js'
 import { planText, valueText } from './plan-view.js'
+import { presentJobs } from './present.js'
 import { readJobs } from './read-jobs.js'
 import { ApiError } from '@carillon/sdk'
 
@@ -160,6 +161,24 @@ describe('a plan', () => {
     ])
   })
 
+  it.each(['me', null])(
+    'begins nothing again that ended by itself (owner: %s), unless it changed',
+    (owner) => {
+      const ended = jobOf(
+        { name: 'a', schedule: '@daily', max_runs: 3 },
+        { state: 'ended', managed_by: owner },
+      )
+      const present = new Map([['a', ended]])
+      const again = declared({ max_runs: 3, managed_by: 'me' }, true)
+      expect(planOf([again], present, { unknown: none, pruneOwner: 'me' })).toMatchObject([
+        { action: 'keep' },
+      ])
+      const more = declared({ max_runs: 5, managed_by: 'me' })
+      expect(planOf([more], present, { unknown: none })).toMatchObject([{ action: 'create' }])
+      expect(planOf([], present, { unknown: none, pruneOwner: 'me' })).toEqual([])
+    },
+  )
+
   it('keeps the owner of a job where nobody names another', () => {
     const owned = jobOf({ name: 'a', schedule: '@daily' }, { managed_by: 'you' })
     expect(planOf([declared({})], new Map([['a', owned]]), { unknown: none })).toMatchObject([
@@ -184,6 +203,9 @@ describe('a plan', () => {
       ),
     ).not.toContain('hunter2')
     expect(valueText('target.env.API_KEY', 'x')).toBe('(hidden)')
+    expect(valueText('target', { env: { PGPASS: 'hunter2', DB: 'pg://u:hunter2@h/d' } })).toBe(
+      '{"env":{"PGPASS":"(hidden)","DB":"pg://u:(hidden)@h/d"}}',
+    )
   })
 })
 
@@ -204,6 +226,7 @@ describe('carrying out', () => {
       return Promise.resolve({ job_id: `job_${name}`, name } as Job)
     }
     const jobs = {
+      create: ({ name }: DeclaredInput) => note('create', name),
       upsert: (name: string) => note('put', name),
       delete: (id: string) => note('delete', id),
       pause: (id: string) => note('pause', id),
@@ -234,7 +257,7 @@ describe('carrying out', () => {
   it('creates first and deletes last', async () => {
     const calls: string[] = []
     const { done, failed } = await carryOut(steps(), tools(calls))
-    expect(calls).toEqual(['put new', 'put old', 'pause job_old', 'delete job_gone'])
+    expect(calls).toEqual(['create new', 'put old', 'pause job_old', 'delete job_gone'])
     expect(done.map(({ action }) => action)).toEqual(['created', 'changed', 'deleted'])
     expect(failed).toEqual([])
   })
@@ -242,10 +265,45 @@ describe('carrying out', () => {
   it('tells a refusal by its place, goes on, and deletes nothing', async () => {
     const calls: string[] = []
     const { done, failed } = await carryOut(steps(), tools(calls, 'new'))
-    expect(calls).toEqual(['put new', 'put old', 'pause job_old'])
+    expect(calls).toEqual(['create new', 'put old', 'pause job_old'])
     expect(done).toHaveLength(1)
     expect(failed).toMatchObject([
       { at: { file: 'f', line: 1 }, text: 'new: schedule: is bad (invalid_schedule)' },
+    ])
+  })
+})
+
+describe('present jobs', () => {
+  const named = (name: string, state: string, id: string) =>
+    ({ ...jobOf({ name, schedule: '@daily' }), state, job_id: id }) as Job
+  const all = [
+    named('cancelled', 'cancelled', '4'),
+    named('done', 'ended', '3'),
+    named('done', 'ended', '2'),
+    named('again', 'active', '1'),
+    named('again', 'ended', '0'),
+    named('cancelled', 'ended', '0'),
+  ]
+  const client = {
+    jobs: {
+      getByName: (name: string) => Promise.resolve(all.find((job) => job.name === name)),
+      // eslint-disable-next-line @typescript-eslint/require-await -- as the client has it
+      async *iterate() {
+        yield* all
+      },
+    },
+  } as unknown as Tools['client']
+  const names = ['cancelled', 'done', 'again']
+
+  it.each([
+    ['each by its name', names],
+    ['from the list', [...names, ...Array.from({ length: 100 }, (_, at) => `none-${at}`)]],
+  ])('are the live ones and, %s, the latest that ended by itself', async (_how, asked) => {
+    const has = { takes: () => true, has: () => true }
+    const found = await presentJobs(client, has, asked)
+    expect([...found].map(([name, { job_id }]) => [name, job_id]).sort()).toEqual([
+      ['again', '1'],
+      ['done', '3'],
     ])
   })
 })

@@ -69,9 +69,14 @@ export async function declare(
   output.result({ dry_run: false, ...summary, steps: steps.map(stepAsJson), ...outcome }, () =>
     doneText(outcome, steps, output),
   )
-  if (outcome.failed.length > 0)
-    throw new DeclarationError(outcome.failed, 'Everything else was carried out.')
+  if (outcome.failed.length > 0) throw new DeclarationError(outcome.failed, closingOf(steps))
   return { differs: true }
+}
+
+function closingOf(steps: readonly Step[]): string {
+  return countsOf(steps).delete === 0
+    ? 'Everything else was carried out.'
+    : 'Everything else was carried out, but nothing that would be deleted was.'
 }
 
 async function agree(steps: readonly Step[], output: Output, yes: boolean): Promise<void> {

@@ -43,17 +43,24 @@ function changeLines({ path, before, after }: Change, { colors: { red, green } }
   ]
 }
 
-const secret = /authorization|cookie|secret|token|passw|api[-_]?key|credential/i
+const secret =
+  /authorization|cookie|secret|token|pass|pwd|api[-_]?key|private[-_]?key|access[-_]?key|credential/i
 
 /** A value in one line. What is surely a secret is not shown, and whether it changes is said all the same. */
 export function valueText(path: string, value: unknown): string {
   if (typeof value === 'string' && secret.test(path.slice(path.lastIndexOf('.') + 1))) return '(hidden)'
-  if (typeof value === 'string') return visible(value)
+  if (typeof value === 'string') return visible(withoutPassword(value))
   return visible(
-    JSON.stringify(value, (name, inner: unknown) =>
-      secret.test(name) && typeof inner === 'string' ? '(hidden)' : inner,
-    ) ?? '',
+    JSON.stringify(value, (name, inner: unknown) => {
+      if (typeof inner !== 'string') return inner
+      return secret.test(name) ? '(hidden)' : withoutPassword(inner)
+    }) ?? '',
   )
+}
+
+/** postgres://user:password@host, in whatever it stands. */
+function withoutPassword(text: string): string {
+  return text.replace(/(:\/\/[^\s/:@]*):[^\s/@]*@/g, '$1:(hidden)@')
 }
 
 /** "2 to create, 1 to change, 17 unchanged". */

@@ -8,6 +8,7 @@ import {
   same,
 } from './complete.js'
 import type { Declared } from './declared.js'
+import { isLive } from '../find-job.js'
 
 /** One value of a field that would become another; a field that is an object is told leaf by leaf. */
 export interface Change {
@@ -49,7 +50,7 @@ export function planOf(
   if (pruneOwner === undefined) return steps
   const named = new Set(declared.map(({ input }) => input.name))
   const gone = [...present.values()].filter(
-    (job) => !named.has(job.name) && (job as { managed_by?: string | null }).managed_by === pruneOwner,
+    (job) => !named.has(job.name) && isLive(job) && ownerOf(job) === pruneOwner,
   )
   return [...steps, ...gone.map((job) => ({ action: 'delete', job }) as const)]
 }
@@ -59,6 +60,8 @@ function stepOf(declared: Declared, job: Job | undefined, unknown: ReadonlySet<s
   const before = definitionOf(job)
   const after = completeBeside(declared, job)
   const fields = changedFields(before, after).filter((field) => !unknown.has(field))
+  if (!isLive(job))
+    return isDone(job, fields) ? { action: 'keep', declared, job } : { action: 'create', declared }
   const changes = fields
     .filter((field) => toldOnce(field, fields, before, after))
     .flatMap((field) => differences(field, before[field], after[field]))
@@ -76,10 +79,19 @@ function stepOf(declared: Declared, job: Job | undefined, unknown: ReadonlySet<s
   }
 }
 
+/** It ended by itself, as it was to: it must not begin again because it is applied again, be it by its first owner. */
+function isDone(job: Job, fields: readonly DefinitionField[]): boolean {
+  return fields.every((field) => field === 'managed_by' && ownerOf(job) === null)
+}
+
+function ownerOf(job: Job): string | null {
+  return (job as { managed_by?: string | null }).managed_by ?? null
+}
+
 /** A job keeps its owner where nobody says another. */
 function completeBeside({ input }: Declared, job: Job): Definition {
-  const owner = (job as { managed_by?: string | null }).managed_by
-  return complete(input.managed_by === undefined && owner != null ? { ...input, managed_by: owner } : input)
+  const owner = ownerOf(job)
+  return complete(input.managed_by === undefined && owner !== null ? { ...input, managed_by: owner } : input)
 }
 
 function changedFields(before: Definition, after: Definition): DefinitionField[] {

@@ -8,7 +8,10 @@ const largestPage = 200
 const fewNames = 100
 const atOnce = 8
 
-/** The live jobs of these names; with `all`, every live job. */
+/**
+ * The live jobs of these names; with `all`, every live job. Where no live one has a name, the latest that had it, if that
+ * ended by itself: one that was cancelled leaves nothing behind.
+ */
 export async function presentJobs(
   client: Client,
   abilities: Abilities,
@@ -22,16 +25,15 @@ export async function presentJobs(
 async function byName(client: Client, names: readonly string[]): Promise<Map<string, Job>> {
   const found = new Map<string, Job>()
   for (let from = 0; from < names.length; from += atOnce) {
-    const jobs = await Promise.all(names.slice(from, from + atOnce).map((name) => liveJob(client, name)))
-    for (const job of jobs) if (job !== null) found.set(job.name, job)
+    const jobs = await Promise.all(names.slice(from, from + atOnce).map((name) => namedJob(client, name)))
+    for (const job of jobs) if (job !== null && job.state !== 'cancelled') found.set(job.name, job)
   }
   return found
 }
 
-async function liveJob(client: Client, name: string): Promise<Job | null> {
+async function namedJob(client: Client, name: string): Promise<Job | null> {
   try {
-    const job = await client.jobs.getByName(name)
-    return isLive(job) ? job : null
+    return await client.jobs.getByName(name)
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null
     throw error
@@ -39,10 +41,15 @@ async function liveJob(client: Client, name: string): Promise<Job | null> {
 }
 
 async function fromList(client: Client, names: ReadonlySet<string> | null): Promise<Map<string, Job>> {
-  const found = new Map<string, Job>()
+  const live = new Map<string, Job>()
+  const past = new Map<string, Job>()
+  // The newest come first.
   for await (const job of client.jobs.iterate({ limit: largestPage })) {
-    if (isLive(job) && (names === null || names.has(job.name))) found.set(job.name, job)
-    if (found.size === names?.size) break
+    if (names !== null && !names.has(job.name)) continue
+    if (isLive(job)) live.set(job.name, job)
+    else if (!past.has(job.name)) past.set(job.name, job)
+    if (live.size === names?.size) break
   }
-  return found
+  const ended = [...past].filter(([, { state }]) => state !== 'cancelled')
+  return new Map([...ended, ...live])
 }

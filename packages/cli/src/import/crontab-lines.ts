@@ -109,15 +109,33 @@ const commonUsers = new Set([
   'backup',
 ])
 
+/** Users of many machines that are programs as well: by these alone nobody can tell `mail -s …` from a user's line. */
+const programsToo = new Set([
+  'backup',
+  'bin',
+  'games',
+  'git',
+  'list',
+  'lp',
+  'mail',
+  'man',
+  'mysql',
+  'news',
+  'sync',
+])
+
 /** Whether lines have a user between schedule and command, as in /etc/crontab and /etc/cron.d. */
 export function looksLikeSystem(text: string, file: string, users: ReadonlySet<string>): boolean {
   if (/(^|\/)etc\/(crontab|cron\.d\/[^/]+)$/.test(file)) return true
   const jobs = readCrontab(text, { system: false }).filter((line) => line.kind === 'job')
+  const begins = jobs.map(({ command }) => {
+    const { words, rest } = taken(command, 1)
+    return { word: words[0] ?? '', rest }
+  })
   return (
-    jobs.length > 0 &&
-    jobs.every(({ command }) => {
-      const { words, rest } = taken(command, 1)
-      return rest !== '' && (commonUsers.has(words[0] ?? '') || users.has(words[0] ?? ''))
-    })
+    begins.every(
+      // No command begins with a dash.
+      ({ word, rest }) => /^[^-]/.test(rest) && (commonUsers.has(word) || users.has(word)),
+    ) && begins.some(({ word }) => !programsToo.has(word))
   )
 }

@@ -9,28 +9,36 @@ export interface Nameable {
 const longestName = 80
 const mostWords = 6
 
+export interface Naming {
+  readonly name: string
+  /** What its names begin with. */
+  readonly base: string
+  /** The names that it would have beside other lines. */
+  readonly others: readonly string[]
+}
+
 /**
  * A name for every line: what a short comment above it says, or the program that it runs. Names depend on what the
- * lines say and not on where they stand, so that a line that is added or moved renames no other.
+ * lines say and not on where they stand.
  */
-export function namesOf(lines: readonly Nameable[], prefix: string): string[] {
+export function namesOf(lines: readonly Nameable[], prefix: string): Naming[] {
   const bases = lines.map((line) => `${prefix}${baseOf(line)}`)
   const byBase = counted(bases)
   // The command tells lines of one base apart; where even that is the same, the schedule does.
-  const byCommand = bases.map((base, at) => {
-    const { command = '' } = lines[at] ?? {}
-    return byBase.get(base) === 1 ? base : `${base}-${digest(command)}`
+  const candidates = lines.map(({ command, when }, at): [string, string, string] => {
+    const base = bases[at] ?? ''
+    return [base, `${base}-${digest(command)}`, `${base}-${digest(`${when} ${command}`)}`]
   })
+  const byCommand = candidates.map(([base, withCommand]) => (byBase.get(base) === 1 ? base : withCommand))
   const byFirst = counted(byCommand)
-  const bySchedule = byCommand.map((name, at) => {
-    const { command = '', when = '' } = lines[at] ?? {}
-    return byFirst.get(name) === 1 ? name : `${bases[at] ?? ''}-${digest(`${when} ${command}`)}`
-  })
   const seen = new Map<string, number>()
-  return bySchedule.map((name) => {
-    const times = (seen.get(name) ?? 0) + 1
-    seen.set(name, times)
-    return times === 1 ? name : `${name}-${times}`
+  return candidates.map((all, at) => {
+    const first = byCommand[at] ?? ''
+    const distinct = byFirst.get(first) === 1 ? first : all[2]
+    const times = (seen.get(distinct) ?? 0) + 1
+    seen.set(distinct, times)
+    const name = times === 1 ? distinct : `${distinct}-${times}`
+    return { name, base: all[0], others: all.filter((other) => other !== name) }
   })
 }
 

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import type { Client } from '@carillon/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jobsOfCrontab } from './crontab.js'
@@ -6,6 +7,7 @@ import { quoted, splitAtPercent, targetOf } from './crontab-command.js'
 import { looksLikeSystem, readCrontab } from './crontab-lines.js'
 import { namesOf } from './crontab-names.js'
 import { scheduleOf } from './crontab-schedule.js'
+import { settleNames } from './settle-names.js'
 
 const options = { file: 'crontab', system: false, timezone: 'UTC' }
 const read = (text: string, more = {}) => jobsOfCrontab(text, { ...options, ...more })
@@ -227,7 +229,7 @@ describe('names', () => {
     })
     fc.assert(
       fc.property(fc.array(line, { maxLength: 12 }), (lines) => {
-        const found = namesOf(lines, '')
+        const found = namesOf(lines, '').map(({ name }) => name)
         expect(new Set(found).size).toBe(lines.length)
         for (const name of found) expect(name).toMatch(/^\S.*$/u)
       }),
@@ -273,6 +275,11 @@ describe('a system crontab', () => {
     expect(looksLikeSystem(text, 'x', here)).toBe(true)
     expect(looksLikeSystem('0 1 * * * deploy /bin/a', '-', here)).toBe(true)
     expect(looksLikeSystem('0 1 * * * backup', '-', here)).toBe(false)
+    const mine = new Set(['deploy', 'mail', 'sync'])
+    expect(looksLikeSystem('0 1 * * * mail -s hello root', '-', mine)).toBe(false)
+    expect(looksLikeSystem('0 1 * * * backup /srv\n0 2 * * * sync ; x', '-', mine)).toBe(false)
+    expect(looksLikeSystem('0 1 * * * deploy -x', '-', mine)).toBe(false)
+    expect(looksLikeSystem('0 1 * * * backup /bin/a\n0 2 * * * deploy b', '-', mine)).toBe(true)
     expect(looksLikeSystem('0 1 * * * /bin/a x\n0 1 * * * root x', '-', here)).toBe(false)
   })
 })
@@ -297,4 +304,60 @@ it('reads any text without falling over, and loses no line silently', () => {
       expect(declared.length + leftOut).toBe(jobs)
     }),
   )
+})
+
+describe('a second import', () => {
+  /** Live jobs, each made by the line under its name. */
+  const clientWith = (made: Readonly<Record<string, string>>) => {
+    const jobs = Object.entries(made).map(([name, line]) => ({ ...only(line), name, state: 'active' }))
+    return {
+      jobs: {
+        // eslint-disable-next-line @typescript-eslint/require-await -- as the client has it
+        async *iterate({ search = '' }: { search?: string }) {
+          yield* jobs.filter(({ name }) => name.includes(search))
+        },
+      },
+    } as unknown as Client
+  }
+  const imported = async (client: Client, ...lines: string[]) => {
+    const { declared, remarks } = await settleNames(client, read(lines.join('\n')))
+    return {
+      names: declared.map(({ input }) => input.name),
+      notes: remarks.map(({ text }) => text),
+      /** What a third import would find. */
+      made: Object.fromEntries(declared.map(({ input }, at) => [input.name, lines[at] ?? ''])),
+    }
+  }
+  const [a, b] = ['0 1 * * * /bin/backup /a', '0 2 * * * /bin/backup /b']
+
+  it('gives no line that stayed another name, whatever comes or goes beside it', async () => {
+    const first = await imported(clientWith({}), a)
+    expect(first.names).toEqual(['backup'])
+    const grown = await imported(clientWith(first.made), b, a)
+    expect(grown.names[1]).toBe('backup')
+    expect(grown.names[0]).toMatch(/^backup-[0-9a-f]{6}$/)
+    const shrunk = await imported(clientWith(grown.made), b)
+    expect(shrunk.names).toEqual([grown.names[0]])
+    expect(shrunk.notes).toEqual([])
+  })
+
+  it('changes the job of a line that changed', async () => {
+    expect((await imported(clientWith({ backup: a }), '0 1 * * * /bin/backup /other')).names).toEqual([
+      'backup',
+    ])
+  })
+
+  it('tells one command with two schedules apart', async () => {
+    const twice = [a, a.replace('0 1', '0 5')]
+    const first = await imported(clientWith({}), ...twice)
+    expect((await imported(clientWith(first.made), ...twice.toReversed())).names).toEqual(
+      first.names.toReversed(),
+    )
+  })
+
+  it('names a job of an earlier one that no line has any more', async () => {
+    const { made } = await imported(clientWith({}), a, b)
+    const { notes: said } = await imported(clientWith(made), a)
+    expect(said).toEqual([expect.stringMatching(/^the job backup-[0-9a-f]{6} looks like/)])
+  })
 })

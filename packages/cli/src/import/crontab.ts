@@ -1,7 +1,7 @@
 import type { Declared, DeclaredInput, Remark } from '../declare/declared.js'
 import { splitAtPercent, targetOf } from './crontab-command.js'
 import { type CronLine, readCrontab } from './crontab-lines.js'
-import { givenName, isSwitchedOff, namesOf } from './crontab-names.js'
+import { givenName, isSwitchedOff, type Naming, namesOf } from './crontab-names.js'
 import { scheduleOf } from './crontab-schedule.js'
 
 export interface CrontabOptions {
@@ -20,6 +20,8 @@ export interface Mapped {
   readonly remarks: Remark[]
   /** Whether any of them is read in the zone of the options. */
   readonly usesGivenZone?: boolean
+  /** How each came by its name, where it was not written. */
+  readonly namings?: readonly Naming[]
 }
 
 /** cron never tries again, lets runs overlap, forgets what it missed, and waits as long as it takes. */
@@ -59,20 +61,26 @@ export function jobsOfCrontab(text: string, options: CrontabOptions): Mapped {
       now = withVariable(now, line.name, line.value, (said) => remark(line.line, said))
     else found.push({ line, surroundings: now })
   }
-  const names = namesOf(
+  const all = namesOf(
     found.map(({ line }) => ({ ...line, command: splitAtPercent(line.command).command })),
     options.prefix ?? '',
   )
-  const declared = found.flatMap(({ line, surroundings }, at): Declared[] => {
-    const input = jobOf(line, surroundings, names[at] ?? '', options, remark)
-    return input === null ? [] : [{ input, at: { file: options.file, line: line.line } }]
-  })
+  const declared: Declared[] = []
+  const namings: Naming[] = []
+  for (const [at, { line, surroundings }] of found.entries()) {
+    const naming = all[at] ?? { name: '', base: '', others: [] }
+    const input = jobOf(line, surroundings, naming.name, options, remark)
+    if (input === null) continue
+    declared.push({ input, at: { file: options.file, line: line.line } })
+    namings.push(naming)
+  }
   remarkUsers(
     found.map(({ line }) => line),
     remark,
   )
   return {
     declared,
+    namings,
     remarks: remarks.sort((a, b) => a.at.line - b.at.line),
     usesGivenZone: found.some(({ surroundings }) => !surroundings.zoned),
   }

@@ -58,10 +58,14 @@ function environment(reader: Reader, path: string): Record<string, string> {
   const env: Record<string, string> = {}
   if (!Array.isArray(list)) return env
   for (const [index, item] of (
-    list as { name?: unknown; value?: unknown; valueFrom?: unknown }[]
+    list as ({ name?: unknown; value?: unknown; valueFrom?: unknown } | null)[]
   ).entries()) {
-    const name = String(item.name)
     const at = `${path}.env.${index}`
+    if (typeof item?.name !== 'string') {
+      reader.error(at, `${at} is no variable: it has no name`)
+      continue
+    }
+    const { name } = item
     if (item.valueFrom !== undefined)
       reader.note(
         at,

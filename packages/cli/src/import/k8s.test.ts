@@ -155,3 +155,9 @@ describe('a CronJob', () => {
     expect(first?.hint).toContain('helm template')
   })
 })
+
+it.each(['null', '{value: x}', 'A'])('tells a variable that is none: %s', (item) => {
+  const { remarks } = read(brief('a', '', `command: [a], env: [${item}]`))
+  expect(remarks).toMatchObject([{ kind: 'error', at: { line: 5 } }])
+  expect(remarks[0]?.text).toContain('is no variable')
+})

@@ -20,7 +20,7 @@ export const clientSettings = {
     default: undefined,
     absent: 'the one that `carillon profiles use` chose, if any',
     example: 'prod',
-    doc: 'The profile that says which server, and with which key; CARILLON_URL and CARILLON_API_KEY win over it.',
+    doc: 'The profile that says which server, and with which key; CARILLON_URL and CARILLON_API_KEY win over it, unless the flag names it.',
   },
   apiKey: {
     env: 'CARILLON_API_KEY',
