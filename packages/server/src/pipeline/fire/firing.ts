@@ -13,6 +13,7 @@ import { Aftermath, type AftermathOptions } from './aftermath.js'
 import { type Decided, fireParams, fireStatement, type OwnedPartition } from './fire-statement.js'
 import { type HandOver, runsFor } from './hand-over.js'
 import type { Horizon, Whereabouts } from './horizon.js'
+import { KnownTimers } from './known-timers.js'
 import type { Load } from './load.js'
 import { type DueTimer, type PlannedTick, planTick, type Terms } from './plan.js'
 import type { Scan } from './scan.js'
@@ -62,6 +63,9 @@ export class Firing {
   private callOff: (() => void) | null = null
   private readonly toldAt = new Map<number, number>()
   private readonly aftermath: Aftermath
+  private readonly known = new KnownTimers()
+  /** Timers of this pass that had changed since they were known. */
+  private mistaken = new Map<number, Whereabouts>()
   /** What the last scan found and no pass has looked at yet, by job: a scan after an outage finds more than a pass takes. */
   private found = new Map<number, Whereabouts>()
 
@@ -86,7 +90,10 @@ export class Firing {
     const full = wanted.size >= mostPerPass
     const overdueMs = full ? this.overdueMs(now) : 0
     this.takeFound(wanted)
-    const lagMs = await this.fireAll(await this.read(wanted), aheadMs)
+    let lagMs = await this.fireAll(await this.read(wanted), aheadMs)
+    const mistaken = this.mistaken
+    this.mistaken = new Map()
+    if (mistaken.size > 0) lagMs = Math.max(lagMs, await this.fireAll(await this.read(mistaken), aheadMs))
     load.passed(Math.max(lagMs, overdueMs))
     const more = full || this.found.size > 0 || scan.cutShort
     if (!more) this.wakeForNext()
@@ -135,8 +142,15 @@ export class Firing {
   private async read(wanted: Map<number, Whereabouts>): Promise<DueTimer[]> {
     const { database, databaseClock, owned } = this.options
     const mine = new Set(owned().map(({ partition }) => partition))
-    const entries = [...wanted].filter(([, { partition }]) => mine.has(partition))
-    if (entries.length === 0) return []
+    const now = databaseClock.atLeast()
+    const known: DueTimer[] = []
+    const entries = [...wanted].filter(([job, whereabouts]) => {
+      if (!mine.has(whereabouts.partition)) return false
+      const timer = this.known.take(job, whereabouts, now)
+      if (timer !== null) known.push(timer)
+      return timer === null
+    })
+    if (entries.length === 0) return known
     const sample = databaseClock.begin()
     const timers = await database.run(readStatement, {
       jobs: entries.map(([job]) => job),
@@ -145,7 +159,7 @@ export class Firing {
     })
     const [first] = timers
     if (first !== undefined) sample(first.now)
-    return timers
+    return [...timers, ...known].sort((a, b) => a.start_at - b.start_at)
   }
 
   /** Answers how late the latest of the fresh ticks was. */
@@ -170,17 +184,17 @@ export class Firing {
   }
 
   /** A timer that moved on since the wheel heard of it, or that is not to be staged yet, waits for its moment. */
-  private isReady(
-    { job, partition, due, start_at, accounted_through, now }: DueTimer,
-    aheadMs: number,
-  ): boolean {
+  private isReady(timer: DueTimer, aheadMs: number): boolean {
+    const { job, partition, due, start_at, accounted_through, now } = timer
     const { horizon } = this.options
     if (start_at > now + aheadMs) {
+      this.known.keep(timer)
       horizon.startsAt(job, partition, start_at)
       return false
     }
     const notBefore = Staging.notBefore(start_at, due, accounted_through, aheadMs)
     if (notBefore <= now) return true
+    this.known.keep(timer)
     horizon.lookAgainAt(job, { partition, startAt: start_at }, notBefore)
     return false
   }
@@ -271,6 +285,9 @@ export class Firing {
     try {
       const decided = await this.send(owned, ticks)
       staging.measured(decided.length, clock.monotonic() - begun)
+      for (const [job, whereabouts] of this.known.mistaken(ticks, decided))
+        this.mistaken.set(job, whereabouts)
+      this.known.learn(ticks, decided)
       const taken = new Set(decided.flatMap(({ job, decision }) => (decision === 'taken' ? [job] : [])))
       const settled =
         taken.size === 0
@@ -290,16 +307,17 @@ export class Firing {
 
   /** The statement, with as much for the worker of this process as that has room for. */
   private async send(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<Decided[]> {
-    const { database, self, handOver } = this.options
+    const { database, databaseClock, self, handOver } = this.options
     const receiver = handOver?.offer(ticks.filter(({ runDue }) => runDue !== null).length) ?? null
-    if (handOver === undefined || receiver === null)
-      return database.run(fireStatement, fireParams(self(), owned, ticks, null))
+    const sample = databaseClock.begin()
     try {
       const decided = await database.run(fireStatement, fireParams(self(), owned, ticks, receiver))
-      receiver.accept(runsFor(receiver.holder, owned, ticks, decided))
+      const [first] = decided
+      if (first !== undefined) sample(first.now)
+      receiver?.accept(runsFor(receiver.holder, owned, ticks, decided))
       return decided
     } catch (error) {
-      receiver.doubt(error)
+      receiver?.doubt(error)
       throw error
     }
   }

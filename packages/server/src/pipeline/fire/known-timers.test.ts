@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import type { Decided, Decision } from './fire-statement.js'
+import { KnownTimers } from './known-timers.js'
+import type { DueTimer, PlannedTick } from './plan.js'
+
+const timer = {
+  job: 7,
+  partition: 3,
+  due: 1_000,
+  start_at: 1_005,
+  rev: 4,
+  runs: 2,
+  accounted_through: 0,
+  now: 900,
+  definition: { max_runs: null },
+} as DueTimer
+const tick: PlannedTick = {
+  timer,
+  runDue: 1_000,
+  availableAt: 1_005,
+  nextDue: 2_000,
+  nextStart: 2_005,
+  places: 1,
+  waits: false,
+  skip: null,
+  replay: null,
+  reason: 'missed',
+  gaps: [],
+}
+const decided = (decision: Decision): Decided[] => [{ job: 7, due: 1_000, now: 950, decision }]
+
+function after(planned: PlannedTick, decision: Decision): KnownTimers {
+  const known = new KnownTimers()
+  known.learn([planned], decided(decision))
+  return known
+}
+
+test('after a tick was fired the next one of its timer is known, by its start, once', () => {
+  const known = after(tick, 'fired')
+  expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toEqual({
+    ...timer,
+    due: 2_000,
+    start_at: 2_005,
+    accounted_through: 1_000,
+    runs: 3,
+    now: 1_900,
+  })
+  expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toBeNull()
+})
+
+test('a timer that is said to start at another time, or elsewhere, is read', () => {
+  expect(after(tick, 'fired').take(7, { partition: 3, startAt: 2_006 }, 1_900)).toBeNull()
+  expect(after(tick, 'fired').take(7, { partition: 4, startAt: 2_005 }, 1_900)).toBeNull()
+})
+
+test.each<Decision>(['changed', 'early', 'behind', 'overlap', 'taken', 'skipped', 'deferred', 'refused'])(
+  'after a tick was %s, its timer is read',
+  (decision) => {
+    const known = after(tick, 'fired')
+    known.learn([tick], decided(decision))
+    expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toBeNull()
+  },
+)
+
+test.each<[string, Partial<PlannedTick>]>([
+  ['that is the last', { nextDue: null, nextStart: null }],
+  ['with missed ones before it', { runDue: 1_500, skip: { from: 1_000, to: 1_000, count: 1 } }],
+  ['beside ones to catch up on', { replay: { from: 1_000, to: 1_000, count: 1 } }],
+  [
+    'of a job whose runs are counted',
+    { timer: { ...timer, definition: { ...timer.definition, max_runs: 9 } } },
+  ],
+])('after a tick %s was fired, its timer is read', (_name, change) => {
+  const known = after({ ...tick, ...change }, 'fired')
+  expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toBeNull()
+})
+
+test('what was planned from a timer that has changed since is named, to be read; not where it was just read', () => {
+  const known = after(tick, 'fired')
+  const taken = known.take(7, { partition: 3, startAt: 2_005 }, 1_900) as DueTimer
+  const planned = { ...tick, timer: taken }
+  expect(known.mistaken([planned], decided('changed'))).toEqual(
+    new Map([[7, { partition: 3, startAt: 2_005 }]]),
+  )
+  expect(known.mistaken([planned], decided('fired')).size).toBe(0)
+  expect(known.mistaken([tick], decided('changed')).size).toBe(0)
+})

@@ -1,0 +1,62 @@
+import type { Decided } from './fire-statement.js'
+import type { Whereabouts } from './horizon.js'
+import type { DueTimer, PlannedTick } from './plan.js'
+
+/** Half a kilobyte each. */
+const mostKnown = 50_000
+
+/**
+ * Timers as this process left them when it fired their last ticks: their next ones need not be read. Only a cache. Whatever
+ * changes a job raises its timer's `rev`, and the firing statement refuses a tick that was planned from another `due` or `rev`.
+ */
+export class KnownTimers {
+  private readonly timers = new Map<number, DueTimer>()
+  /** Taken from here, and not read since. */
+  private readonly trusted = new WeakSet<DueTimer>()
+
+  /** The timer, once, if it is known to start then; null: it has to be read. */
+  take(job: number, { partition, startAt }: Whereabouts, now: number): DueTimer | null {
+    const timer = this.timers.get(job)
+    if (timer === undefined) return null
+    this.timers.delete(job)
+    if (timer.start_at !== startAt || timer.partition !== partition) return null
+    const taken = { ...timer, now }
+    this.trusted.add(taken)
+    return taken
+  }
+
+  /** Those whose timers were not as they were known: they have to be read after all. */
+  mistaken(ticks: readonly PlannedTick[], decided: readonly Decided[]): Map<number, Whereabouts> {
+    const changed = new Set(decided.flatMap(({ job, decision }) => (decision === 'changed' ? [job] : [])))
+    return new Map(
+      ticks
+        .filter(({ timer }) => changed.has(timer.job) && this.trusted.has(timer))
+        .map(({ timer: { job, partition, start_at: startAt } }) => [job, { partition, startAt }]),
+    )
+  }
+
+  /** What follows from plain firing is known; whatever else was decided is read again. */
+  learn(ticks: readonly PlannedTick[], decided: readonly Decided[]): void {
+    const fired = new Set(decided.flatMap(({ job, decision }) => (decision === 'fired' ? [job] : [])))
+    for (const tick of ticks) {
+      const next = fired.has(tick.timer.job) ? following(tick) : null
+      if (next === null) this.timers.delete(tick.timer.job)
+      else this.keep(next)
+    }
+  }
+
+  /** One that was looked at and has to wait. */
+  keep(timer: DueTimer): void {
+    // Those of jobs that are gone stay behind: now and then all are forgotten.
+    if (this.timers.size >= mostKnown) this.timers.clear()
+    this.timers.set(timer.job, timer)
+  }
+}
+
+function following({ timer, runDue, nextDue, nextStart, skip, replay }: PlannedTick): DueTimer | null {
+  if (runDue !== timer.due || nextDue === null || nextStart === null || skip !== null || replay !== null)
+    return null
+  // The statement ends a job with the last of its runs.
+  if (timer.definition.max_runs !== null) return null
+  return { ...timer, due: nextDue, start_at: nextStart, accounted_through: runDue, runs: timer.runs + 1 }
+}
