@@ -5,6 +5,8 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { createClient, type Client } from '@carillon/sdk'
 import pg from 'pg'
+import { migrate } from '../../../src/db/migrate.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { Carillon, temporaryFolder, until } from '../support/carillon.js'
 import { root } from './blocks.js'
 
@@ -141,10 +143,28 @@ function putPrograms(bin: string, more: Record<string, string>): void {
   }
 }
 
+const template = 'page_template'
+
+/** Migrates once what every page gets a copy of. */
+export async function makeTemplate(postgresUrl: string): Promise<void> {
+  await onDatabase(postgresUrl, `CREATE DATABASE ${template}`)
+  const client = new pg.Client({ connectionString: urlOf(postgresUrl, template) })
+  await client.connect()
+  try {
+    await migrate(client, systemClock)
+  } finally {
+    await client.end()
+  }
+}
+
 async function ownDatabase(postgresUrl: string, name: string): Promise<string> {
-  await onDatabase(postgresUrl, `CREATE DATABASE ${name}`)
+  await onDatabase(postgresUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  return urlOf(postgresUrl, name)
+}
+
+function urlOf(postgresUrl: string, database: string): string {
   const url = new URL(postgresUrl)
-  url.pathname = `/${name}`
+  url.pathname = `/${database}`
   return url.href
 }
 
