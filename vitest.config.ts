@@ -16,6 +16,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           include: ['packages/*/src/**/*.test.ts'],
           exclude: ['**/*.db.test.ts'],
+          setupFiles: ['packages/server/test/kit/fixed-seed.ts'],
           testTimeout: 30_000,
         },
       },

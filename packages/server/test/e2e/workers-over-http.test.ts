@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +12,6 @@ import { Carillon, temporaryFolder, until } from './support/carillon.js'
 /** Short, so that a lapse is seen in a test's time. The default is 30 s. */
 const leaseSeconds = 3
 const script = fileURLToPath(new URL('./support/http-worker.mjs', import.meta.url))
-const guide = fileURLToPath(new URL('../../../../docs/guides/workers-over-http.md', import.meta.url))
 
 interface Line {
   started?: string
@@ -253,31 +251,6 @@ describe('workers over HTTP', () => {
     await until('it has stopped', () => worker.lines.some(({ stopped }) => stopped === true))
     expect((await keeper.client.jobs.runs(one.job_id))[0]).toMatchObject({ status: 'success', attempt: 1 })
   })
-
-  const noPython = spawnSync('python3', ['--version']).status !== 0
-  if (noPython) console.warn('SKIPPED: the worker in Python was not run, because python3 is not installed.')
-
-  test.skipIf(noPython && process.env['CARILLON_REQUIRE_ALL'] !== '1')(
-    'the worker in Python of the guide works',
-    async () => {
-      const [, program] = /```python\n([\s\S]*?)```/.exec(readFileSync(guide, 'utf8')) ?? []
-      expect(program?.split('\n').length).toBeLessThan(65)
-      const carillon = await up()
-      workers.push(new WorkerProcess('python3', ['-c', program ?? ''], { CARILLON_URL: carillon.url }))
-      const [good, bad] = [
-        await job(carillon, 'add', { payload: [1, 2, 39] }),
-        await job(carillon, 'add', {
-          payload: 'no numbers',
-          max_retries: undefined,
-          retry: { max_attempts: 1 },
-        }),
-      ]
-      await carillon.client.jobs.trigger(good.job_id)
-      expect((await runOf(carillon, good, 'success')).result).toBe(42)
-      await carillon.client.jobs.trigger(bad.job_id)
-      expect((await runOf(carillon, bad, 'dead')).error).toContain('TypeError')
-    },
-  )
 })
 
 /** A real process that works for a server elsewhere. */

@@ -48,9 +48,13 @@ interface Document {
   components: { schemas: Record<string, SchemaNode> }
 }
 
+async function documentOf(url: string): Promise<Document> {
+  return (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as Document
+}
+
 /** Every operation of a running server's own document, with references put in place. */
 export async function operationsOf(url: string): Promise<DocumentedOperation[]> {
-  const document = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as Document
+  const document = await documentOf(url)
   const whole = <Node>(node: Node): Node => inPlace(node, document.components.schemas, 0) as Node
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -62,6 +66,17 @@ export async function operationsOf(url: string): Promise<DocumentedOperation[]> 
       responses: whole(operation.responses),
     })),
   )
+}
+
+/** Where values are not as a schema of the document says; empty when they are. */
+export async function schemaMistakes(
+  url: string,
+  name: string,
+  values: readonly unknown[],
+): Promise<string[]> {
+  const { schemas } = (await documentOf(url)).components
+  const schema = inPlace({ $ref: `#/components/schemas/${name}` }, schemas, 0) as SchemaNode
+  return values.flatMap((value) => mistakesIn(schema, value))
 }
 
 const deepest = 60
@@ -96,8 +111,11 @@ export function departures(
   const content = documented.content[media]
   if (content === undefined) return [`the content type ${media} is not documented for ${answer.status}`]
   if (!media.endsWith('json')) return []
-  const value: unknown = JSON.parse(answer.body)
-  if (Check(content.schema, value)) return []
-  const [, errors] = Errors(content.schema, value)
+  return mistakesIn(content.schema, JSON.parse(answer.body))
+}
+
+function mistakesIn(schema: SchemaNode, value: unknown): string[] {
+  if (Check(schema, value)) return []
+  const [, errors] = Errors(schema, value)
   return errors.slice(0, 5).map(({ instancePath, message }) => `${instancePath} ${message}`)
 }
