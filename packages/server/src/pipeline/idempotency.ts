@@ -1,4 +1,5 @@
 import { CarillonError } from '@carillon/contract'
+import { despiteDeadlocks } from '../db/deadlock.js'
 import { isUniqueViolation } from '../db/errors.js'
 import type { Database, Runner } from '../db/pool.js'
 import { statement } from '../db/statement.js'
@@ -58,7 +59,7 @@ export class Idempotency {
   once(tenant: number, call: KeyedCall, work: (inside: Runner) => Promise<Answer>): Promise<Replayable> {
     return this.alone(tenant, call, async () => {
       try {
-        return await this.attempt(tenant, call, work)
+        return await despiteDeadlocks(() => this.attempt(tenant, call, work))
       } catch (error) {
         // Another process kept its answer between our look and our insert. What we did is undone.
         if (!isKeptMeanwhile(error)) throw error

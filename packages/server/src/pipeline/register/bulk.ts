@@ -1,11 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { CarillonError, type JobInput, type OnConflict } from '@carillon/contract'
 import type { Database, Runner } from '../../db/pool.js'
-import { isAboutARow } from '../../db/errors.js'
+import { despiteDeadlocks } from '../../db/deadlock.js'
+import { isAboutARow, isDeadlock } from '../../db/errors.js'
 import { namesCalendar } from '../calendars.js'
 import type { CalendarSet } from '../../time/schedule.js'
 import type { Candidate } from './candidate.js'
 import { shareCalendars } from './change.js'
+import { mostCharactersAtOnce } from './folding.js'
 import { allInside, type Creating, eachForItself, type Place, type Stored } from './creating.js'
 
 /** One job of many: as it was sent, or what is wrong with it already. */
@@ -25,6 +27,9 @@ export interface BulkOptions {
 const mostPerStatement = 1_000
 /** Jobs that are checked in one turn of the event loop: heartbeats and renewals come between. */
 const mostPerTurn = 100
+
+/** Of a statement that Postgres gives up because of a deadlock. */
+const mostTries = 3
 
 /** Thrown to undo what an atomic call did. */
 class Undone extends Error {}
@@ -54,7 +59,9 @@ export class Bulk {
     }
     try {
       await (inside === undefined
-        ? this.database.transaction((runner) => this.together(runner, work, withCalendars))
+        ? despiteDeadlocks(() =>
+            this.database.transaction((runner) => this.together(runner, work, withCalendars)),
+          )
         : this.together(inside, work, withCalendars))
     } catch (error) {
       if (!(error instanceof Undone)) throw error
@@ -64,6 +71,7 @@ export class Bulk {
   }
 
   private async together(inside: Runner, work: Work, withCalendars: boolean): Promise<void> {
+    work.outcomes.length = 0
     const calendars = withCalendars ? await shareCalendars(inside, work.tenant) : {}
     await this.each(allInside(inside), work, calendars)
     if (work.atomic && work.outcomes.some(({ status }) => status === 'failed')) throw new Undone()
@@ -74,11 +82,16 @@ export class Bulk {
     const names = new Map<string, number>()
     let sent: Promise<void> = Promise.resolve()
     let batch: { at: number; candidate: Candidate }[] = []
+    let characters = 0
     for (const [at, item] of work.items.entries()) {
       if (at % mostPerTurn === 0) await turn()
       const candidate = await this.check(place, work, { item, at, calendars, names })
-      if (candidate !== null) batch.push({ at, candidate })
-      if (batch.length < mostPerStatement) continue
+      if (candidate !== null) {
+        batch.push({ at, candidate })
+        characters += candidate.text.length
+      }
+      if (batch.length < mostPerStatement && characters < mostCharactersAtOnce) continue
+      characters = 0
       await sent
       sent = this.store(place, work, batch)
       // A failure is met at the next await; unheard until then it must not end the process.
@@ -121,6 +134,7 @@ export class Bulk {
     place: Place,
     work: Work,
     batch: readonly { at: number; candidate: Candidate }[],
+    tries = 1,
   ): Promise<void> {
     const candidates = batch.map(({ candidate }) => candidate)
     const stored = await this.creating.store(place, { tenant: work.tenant, look: false }, candidates)
@@ -135,7 +149,9 @@ export class Bulk {
     }
     if (broken.length === 0) return
     // Inside a transaction nothing more can be done after an error.
-    if (place.runner !== this.database || !isAboutARow(failure)) throw failure
+    if (place.runner !== this.database) throw failure
+    if (isDeadlock(failure) && tries < mostTries) return this.store(place, work, broken, tries + 1)
+    if (!isAboutARow(failure)) throw failure
     await this.storeApart(place, work, broken, failure)
   }
 
