@@ -329,7 +329,10 @@ export class Registry {
       database,
       lateToleranceMs,
       checkTarget,
-      routeOf: (runner, owner, definition) => this.routes.of(owner, definition, runner),
+      routeOf: async (runner, owner, definition) => {
+        await this.creating.checkCommands(runner, owner, definition)
+        return this.routes.of(owner, definition, runner)
+      },
       minIntervalMs: (runner, owner) => this.creating.minIntervalMs(runner, owner),
     }
   }
