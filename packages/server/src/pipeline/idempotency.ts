@@ -62,8 +62,11 @@ export class Idempotency {
         return await despiteDeadlocks(() => this.attempt(tenant, call, work))
       } catch (error) {
         // Another process kept its answer between our look and our insert. What we did is undone.
-        if (!isKeptMeanwhile(error)) throw error
-        return this.attempt(tenant, call, work)
+        if (isKeptMeanwhile(error)) return this.attempt(tenant, call, work)
+        // Or between our look and our work, which was refused because of what the first call did.
+        const known = error instanceof CarillonError ? await this.recall(tenant, call) : null
+        if (known === null) throw error
+        return known
       }
     })
   }

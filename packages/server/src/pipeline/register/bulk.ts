@@ -73,33 +73,48 @@ export class Bulk {
   private async together(inside: Runner, work: Work, withCalendars: boolean): Promise<void> {
     work.outcomes.length = 0
     const calendars = withCalendars ? await shareCalendars(inside, work.tenant) : {}
-    await this.each(allInside(inside), work, calendars)
-    if (work.atomic && work.outcomes.some(({ status }) => status === 'failed')) throw new Undone()
+    const place = allInside(inside)
+    // All are checked before the first is stored: from then on the tenant's counter is held, and others wait for it.
+    const batches: Batch[] = []
+    for await (const batch of this.checked(place, work, calendars)) batches.push(batch)
+    this.undoIfFailed(work)
+    for (const batch of batches) await this.store(place, work, batch)
+    this.undoIfFailed(work)
+  }
+
+  private undoIfFailed({ atomic, outcomes }: Work): void {
+    if (atomic && Object.values(outcomes).some(({ status }) => status === 'failed')) throw new Undone()
   }
 
   /** While one statement is on its way the jobs of the next are checked. */
   private async each(place: Place, work: Work, calendars: CalendarSet): Promise<void> {
-    const names = new Map<string, number>()
     let sent: Promise<void> = Promise.resolve()
-    let batch: { at: number; candidate: Candidate }[] = []
-    let characters = 0
-    for (const [at, item] of work.items.entries()) {
-      if (at % mostPerTurn === 0) await turn()
-      const candidate = await this.check(place, work, { item, at, calendars, names })
-      if (candidate !== null) {
-        batch.push({ at, candidate })
-        characters += candidate.text.length
-      }
-      if (batch.length < mostPerStatement && characters < mostCharactersAtOnce) continue
-      characters = 0
+    for await (const batch of this.checked(place, work, calendars)) {
       await sent
       sent = this.store(place, work, batch)
       // A failure is met at the next await; unheard until then it must not end the process.
       sent.catch(() => undefined)
-      batch = []
     }
     await sent
-    if (batch.length > 0) await this.store(place, work, batch)
+  }
+
+  /** The jobs that are fit to be stored, as many at a time as one statement takes. */
+  private async *checked(place: Place, work: Work, calendars: CalendarSet): AsyncGenerator<Batch> {
+    const names = new Map<string, number>()
+    let batch: Batch = []
+    let characters = 0
+    for (const [at, item] of work.items.entries()) {
+      if (at % mostPerTurn === 0) await turn()
+      const candidate = await this.check(place, work, { item, at, calendars, names })
+      if (candidate === null) continue
+      batch.push({ at, candidate })
+      characters += candidate.text.length
+      if (batch.length < mostPerStatement && characters < mostCharactersAtOnce) continue
+      yield batch
+      batch = []
+      characters = 0
+    }
+    if (batch.length > 0) yield batch
   }
 
   private async check(
@@ -130,15 +145,10 @@ export class Bulk {
     }
   }
 
-  private async store(
-    place: Place,
-    work: Work,
-    batch: readonly { at: number; candidate: Candidate }[],
-    tries = 1,
-  ): Promise<void> {
+  private async store(place: Place, work: Work, batch: Readonly<Batch>, tries = 1): Promise<void> {
     const candidates = batch.map(({ candidate }) => candidate)
     const stored = await this.creating.store(place, { tenant: work.tenant, look: false }, candidates)
-    const broken: { at: number; candidate: Candidate }[] = []
+    const broken: Batch = []
     let failure: unknown
     for (const [index, entry] of batch.entries()) {
       const one = stored[index]
@@ -156,12 +166,7 @@ export class Bulk {
   }
 
   /** One job that the tables refuse fails the whole statement: it is found by halving. */
-  private async storeApart(
-    place: Place,
-    work: Work,
-    batch: readonly { at: number; candidate: Candidate }[],
-    cause: unknown,
-  ): Promise<void> {
+  private async storeApart(place: Place, work: Work, batch: Readonly<Batch>, cause: unknown): Promise<void> {
     const [first] = batch
     if (first !== undefined && batch.length === 1) {
       work.outcomes[first.at] = { status: 'failed', error: new CarillonError('internal_error', { cause }) }
@@ -172,6 +177,8 @@ export class Bulk {
     await this.store(place, work, batch.slice(middle))
   }
 }
+
+type Batch = { at: number; candidate: Candidate }[]
 
 interface Work extends BulkOptions {
   tenant: number
