@@ -112,11 +112,10 @@ describe('an enqueued task', () => {
 
   test('that another process made meanwhile is not refused because its name is taken by itself', async () => {
     const node = await house().node()
-    const other = outboxOf(node)
     const { outbox, refused } = outboxOf(node, {
       create: async (tenant, uuid, input) => {
-        await house().clock.advance(30_001)
-        await other.outbox.runOnce()
+        // Another one gets as far as the job, and dies.
+        await node.registry.createAs(tenant, uuid, input)
         await node.registry.createAs(tenant, uuid, input)
       },
     })
