@@ -96,8 +96,10 @@ BEGIN
     WHEN task IS NULL OR length(task) NOT BETWEEN 1 AND 200 THEN 'task has to have 1 to 200 characters'
     WHEN at IS NOT NULL AND delay IS NOT NULL THEN 'give at or delay, not both'
     WHEN due_at > carillon.now_ms() + 366 * 86400000::bigint THEN 'it may be due a year ahead at most'
+    -- Its transaction may take a while: what is taken here is still in time when it is registered.
+    WHEN due_at < carillon.now_ms() - 365 * 86400000::bigint THEN 'it may have been due a year ago at most'
     WHEN octet_length(payload::text) > 1000000 THEN 'payload is larger than 1 MB'
-    WHEN jsonb_typeof(options) <> 'object' THEN 'options has to be an object'
+    WHEN jsonb_typeof(options) IS DISTINCT FROM 'object' THEN 'options has to be an object'
     WHEN options - '{name,max_retries,timeout_seconds,priority}'::text[] <> '{}' THEN
       'options knows name, max_retries, timeout_seconds and priority, not '
         || (SELECT string_agg(key, ', ') FROM jsonb_object_keys(options - '{name,max_retries,timeout_seconds,priority}'::text[]) AS key)
@@ -112,7 +114,9 @@ BEGIN
   END IF;
   RETURN carillon.job_name_of(carillon.put_in_outbox(
     carillon.enqueuing_tenant(), idempotency_key, NULL,
-    options || jsonb_build_object('task', task, 'payload', payload), due_at));
+    options || jsonb_build_object('task', task, 'payload', payload), due_at,
+    -- As it was asked for: an instant that is counted from now is another one at every repetition.
+    jsonb_build_array(task, payload, extract(epoch FROM at), extract(epoch FROM delay), options)::text));
 END $function$;
 
 CREATE OR REPLACE FUNCTION carillon.enqueue_trigger(job text, idempotency_key text DEFAULT NULL::text)
@@ -130,7 +134,7 @@ BEGIN
   IF NOT FOUND THEN
     RAISE invalid_parameter_value USING MESSAGE = format('carillon.enqueue_trigger: there is no live job named "%s".', left(job, 200));
   END IF;
-  PERFORM carillon.put_in_outbox(owner, idempotency_key, wanted.job, NULL, NULL);
+  PERFORM carillon.put_in_outbox(owner, idempotency_key, wanted.job, NULL, NULL, '');
   RETURN carillon.job_name_of(wanted.id);
 END $function$;
 
@@ -347,24 +351,44 @@ CREATE OR REPLACE FUNCTION carillon.now_ms()
  STABLE PARALLEL SAFE
 AS $function$ SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint $function$;
 
-CREATE OR REPLACE FUNCTION carillon.put_in_outbox(for_tenant integer, key text, triggered bigint, said jsonb, due_at bigint)
+CREATE OR REPLACE FUNCTION carillon.put_in_outbox(for_tenant integer, key text, triggered bigint, said jsonb, due_at bigint, asked text)
  RETURNS uuid
  LANGUAGE plpgsql
 AS $function$
 DECLARE
   digest text := encode(sha256(convert_to(for_tenant || ' ' || (triggered IS NULL)::text || ' ' || key, 'UTF8')), 'hex');
-  -- A UUID of version 8, made from the key: the same for each request with it.
-  made   uuid := CASE WHEN key IS NULL THEN gen_random_uuid()
-                 ELSE overlay(overlay(left(digest, 32) PLACING '8' FROM 13) PLACING '8' FROM 17)::uuid END;
+  hashed uuid := overlay(overlay(left(digest, 32) PLACING '8' FROM 13) PLACING '8' FROM 17)::uuid;
+  wanted bytea := sha256(convert_to(asked, 'UTF8'));
+  known  record;
+  made   uuid;
 BEGIN
   IF length(key) NOT BETWEEN 1 AND 255 THEN
     RAISE invalid_parameter_value USING MESSAGE = 'carillon: idempotency_key has to have 1 to 255 characters.';
   END IF;
-  -- Waits for a transaction that notes the same key at this moment.
-  INSERT INTO carillon.outbox (tenant, id, job, definition, due, keyed)
-  VALUES (for_tenant, made, triggered, said, due_at, key IS NOT NULL)
-  ON CONFLICT (tenant, id) DO NOTHING;
-  RETURN made;
+  -- A key holds for a day from its request on; whether the upkeep has been there since makes no difference.
+  DELETE FROM carillon.outbox o
+  WHERE o.tenant = for_tenant AND o.key = hashed AND coalesce(o.job, 0) = coalesce(triggered, 0) AND o.refused_at IS NULL
+    AND o.done_at IS NOT NULL AND o.created_at <= carillon.now_ms() - 86400000;
+  LOOP
+    -- Waits for a transaction that notes the same key at this moment.
+    INSERT INTO carillon.outbox AS o (tenant, id, job, definition, due, key, request)
+    VALUES (for_tenant, gen_random_uuid(), triggered, said, due_at, hashed, CASE WHEN hashed IS NOT NULL THEN wanted END)
+    ON CONFLICT DO NOTHING
+    RETURNING o.id INTO made;
+    IF made IS NOT NULL THEN
+      RETURN made;
+    END IF;
+    SELECT o.id, o.request INTO known FROM carillon.outbox o
+    WHERE o.tenant = for_tenant AND o.key = hashed AND coalesce(o.job, 0) = coalesce(triggered, 0) AND o.refused_at IS NULL;
+    -- Refused or forgotten in between: the key is free.
+    CONTINUE WHEN NOT FOUND;
+    IF known.request <> wanted THEN
+      RAISE invalid_parameter_value USING
+        MESSAGE = format('carillon: the idempotency_key "%s" stands for another request.', key),
+        HINT = 'One key is one request, to the letter, for a day: give each request a key of its own, or repeat the first unchanged.';
+    END IF;
+    RETURN known.id;
+  END LOOP;
 END $function$;
 
 CREATE OR REPLACE FUNCTION carillon.raise_walls()
@@ -751,14 +775,16 @@ CREATE TABLE carillon.outbox (
   job bigint,
   definition jsonb,
   due bigint,
-  keyed boolean NOT NULL,
   created_at bigint NOT NULL DEFAULT carillon.now_ms(),
   claimed_until bigint NOT NULL DEFAULT 0,
   done_at bigint,
   refused_at bigint,
   error text,
+  key uuid,
+  request bytea,
+  login name DEFAULT SESSION_USER,
+  tries integer NOT NULL DEFAULT 0,
   CONSTRAINT outbox_pkey PRIMARY KEY (entry),
-  CONSTRAINT outbox_tenant_id_key UNIQUE (tenant, id),
   CONSTRAINT outbox_check CHECK (((job IS NULL) = ((definition IS NOT NULL) AND (due IS NOT NULL)))),
   CONSTRAINT outbox_check1 CHECK (((done_at IS NULL) OR (refused_at IS NULL)))
 );
@@ -888,8 +914,8 @@ CREATE TABLE carillon.run_counts (
   at bigint NOT NULL,
   outcome text NOT NULL,
   lag smallint NOT NULL,
-  runs integer NOT NULL,
-  first integer NOT NULL,
+  runs bigint NOT NULL,
+  first bigint NOT NULL,
   max_lag bigint NOT NULL,
   CONSTRAINT run_counts_pkey PRIMARY KEY (tenant, at, outcome, lag)
 );
@@ -996,6 +1022,7 @@ CREATE TABLE carillon.tenants (
   weight integer NOT NULL DEFAULT 100,
   max_jobs integer,
   create_per_second double precision,
+  allow_commands boolean NOT NULL DEFAULT false,
   CONSTRAINT tenants_pkey PRIMARY KEY (tenant),
   CONSTRAINT tenants_name_key UNIQUE (name),
   CONSTRAINT tenants_create_per_second_check CHECK ((create_per_second > (0)::double precision)),
@@ -1163,9 +1190,11 @@ CREATE INDEX operations_by_tenant ON carillon.operations USING btree (tenant, op
 
 CREATE INDEX operations_going ON carillon.operations USING btree (operation) WHERE (state = 'running'::text);
 
+CREATE UNIQUE INDEX outbox_keys ON carillon.outbox USING btree (tenant, key, COALESCE(job, (0)::bigint)) WHERE ((key IS NOT NULL) AND (refused_at IS NULL));
+
 CREATE INDEX outbox_old ON carillon.outbox USING btree (created_at) WHERE ((done_at IS NOT NULL) OR (refused_at IS NOT NULL));
 
-CREATE INDEX outbox_waiting ON carillon.outbox USING btree (entry) WHERE ((done_at IS NULL) AND (refused_at IS NULL));
+CREATE INDEX outbox_waiting ON carillon.outbox USING btree (tenant, claimed_until, entry) WHERE ((done_at IS NULL) AND (refused_at IS NULL));
 
 CREATE INDEX queue_cancel ON carillon.queue USING btree (holder) WHERE cancel_requested;
 
@@ -1231,7 +1260,7 @@ ALTER TABLE carillon.tenant_jobs ADD CONSTRAINT tenant_jobs_tenant_fkey FOREIGN 
 
 ALTER TABLE carillon.tenant_slots ADD CONSTRAINT tenant_slots_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
-CREATE TRIGGER jobs_given_up AFTER UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state = ANY (ARRAY['active'::text, 'paused'::text])) AND (new.state <> ALL (ARRAY['active'::text, 'paused'::text, 'ended'::text])))) EXECUTE FUNCTION carillon.count_job('-1');
+CREATE TRIGGER jobs_given_up BEFORE UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state = ANY (ARRAY['active'::text, 'paused'::text])) AND (new.state <> ALL (ARRAY['active'::text, 'paused'::text, 'ended'::text])))) EXECUTE FUNCTION carillon.count_job('-1');
 
 CREATE TRIGGER jobs_revived BEFORE UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state <> ALL (ARRAY['active'::text, 'paused'::text])) AND (new.state = ANY (ARRAY['active'::text, 'paused'::text])))) EXECUTE FUNCTION carillon.count_job('1');
 

@@ -138,6 +138,13 @@ const tenantSettings = {
       'Most of its runs that workers hold at once; null: any number',
     ),
   ),
+  allow_commands: Type.Optional(
+    Type.Boolean({
+      description:
+        'May register jobs with `command` targets, which run programs where workers of the fleet allow commands; ' +
+        'false unless told, except for `default`',
+    }),
+  ),
 }
 
 export const TenantInput = Type.Object(
@@ -169,6 +176,7 @@ export const Tenant = Type.Object(
     min_interval_seconds: orNull(Type.Integer(), 'Null: the setting of the server'),
     weight: Type.Integer(),
     max_concurrent: orNull(Type.Integer(), 'Null: any number'),
+    allow_commands: Type.Boolean({ description: 'May register jobs with `command` targets' }),
     created_at: instant('When it was made'),
   },
   { $id: 'Tenant' },

@@ -11,7 +11,10 @@ export interface EnqueueOptions {
   at?: Date
   /** So many milliseconds from now. */
   delayMs?: number
-  /** Several requests with one key within a day are one: the first that commits. */
+  /**
+   * Several requests with one key within a day are one: the first that commits. The same key with another request is
+   * refused; a request that was refused leaves its key free.
+   */
   idempotencyKey?: string
   /** The name of the job that is made; one of its own where it is left out. */
   name?: string

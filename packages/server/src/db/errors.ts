@@ -57,3 +57,8 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
 export function isAboutARow(error: unknown): boolean {
   return /^2[23]/.test(codeOf(error) ?? '')
 }
+
+/** Two waited for each other, and this one was given up so that the other could go on. Sent again it may well succeed. */
+export function isDeadlock(error: unknown): boolean {
+  return codeOf(error) === '40P01'
+}

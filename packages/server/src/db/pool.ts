@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { codeOf } from './errors.js'
+import { codeOf, isDatabaseUnavailable } from './errors.js'
 import { type Statement, valuesOf } from './statement.js'
 
 export interface DatabaseOptions {
@@ -22,6 +22,12 @@ export interface Runner {
     statement: Statement<Params, Row>,
     params: Params,
   ): Promise<Row[]>
+}
+
+/** Reads of one state of the database. */
+export interface Snapshot extends Runner {
+  /** What fails in here fails alone: others go on with the same state. */
+  apart<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
 /**
@@ -65,7 +71,9 @@ export class Database implements Runner {
     try {
       return (await client.query<Row>(queryOf(statement, params))).rows
     } catch (error) {
-      failure = error instanceof Error ? error : new Error(String(error))
+      // What the server says about a statement leaves the connection as it was. Anything else may have broken it.
+      if (!(error instanceof pg.DatabaseError) || isDatabaseUnavailable(error))
+        failure ??= error instanceof Error ? error : new Error(String(error))
       throw error
     } finally {
       client.off('error', onError)
@@ -78,13 +86,13 @@ export class Database implements Runner {
   }
 
   /** All reads in `work` see one state of the database. Nothing can be written. */
-  snapshot<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
+  snapshot<Result>(work: (runner: Snapshot) => Promise<Result>): Promise<Result> {
     return this.inTransaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work)
   }
 
   private async inTransaction<Result>(
     begin: 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-    work: (runner: Runner) => Promise<Result>,
+    work: (runner: Snapshot) => Promise<Result>,
   ): Promise<Result> {
     const client = await this.connect()
     let broken: Error | undefined
@@ -97,6 +105,7 @@ export class Database implements Runner {
       await client.query(begin)
       const result = await work({
         run: async (statement, params) => (await client.query(queryOf(statement, params))).rows as never,
+        apart: (part) => apart(client, part),
       })
       await client.query('COMMIT')
       return result
@@ -160,6 +169,18 @@ export class Database implements Runner {
 
   close(): Promise<void> {
     return this.pool.end()
+  }
+}
+
+async function apart<Result>(client: pg.PoolClient, part: () => Promise<Result>): Promise<Result> {
+  await client.query('SAVEPOINT apart')
+  try {
+    const result = await part()
+    await client.query('RELEASE SAVEPOINT apart')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK TO SAVEPOINT apart')
+    throw error
   }
 }
 

@@ -11,7 +11,11 @@ export const ifMatchHeader = Type.Object({
 })
 
 export function sendJob(reply: FastifyReply, job: Job): FastifyReply {
-  return reply.header('ETag', `"${job.version}"`).send(job)
+  return reply.header('ETag', etagOf(job.version)).send(job)
+}
+
+export function etagOf(version: number): string {
+  return `"${version}"`
 }
 
 const largestVersion = 2 ** 31 - 1

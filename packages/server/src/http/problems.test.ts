@@ -46,6 +46,14 @@ describe('an error of the catalogue', () => {
   )
 })
 
+it('a call that gave way to another because of a deadlock is told to come again', async () => {
+  const { server } = failingWith(Object.assign(new Error('deadlock detected'), { code: '40P01' }))
+  const answer = await server.inject('/api/v1/jobs')
+  expect(answer.statusCode).toBe(503)
+  expect(answer.headers['retry-after']).toBe('1')
+  expect(answer.json()).toMatchObject({ detail: expect.stringContaining('gave way') as string })
+})
+
 describe('an unexpected exception', () => {
   it.each([new Error('secret: password=hunter2'), 'a thrown text', undefined, null, { code: 7 }])(
     '%s is told to the log with the request id, and to nobody else',

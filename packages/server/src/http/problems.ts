@@ -1,6 +1,6 @@
 import { CarillonError, errorCatalogue, toProblem } from '@carillon/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { codeOf, isDatabaseUnavailable } from '../db/errors.js'
+import { codeOf, isDatabaseUnavailable, isDeadlock } from '../db/errors.js'
 import type { KnownRoutes } from './known-routes.js'
 import { shown } from './pointer.js'
 
@@ -58,8 +58,12 @@ function toCarillonError(error: unknown, request: FastifyRequest): CarillonError
   const code = codeOf(error) ?? ''
   if (code.startsWith('FST_')) return frameworkError(code, error, request)
   if (isDatabaseUnavailable(error)) return new CarillonError('database_unavailable', { cause: error })
+  // The same call succeeds when the other one is done.
+  if (isDeadlock(error)) return new CarillonError('database_unavailable', { detail: gaveWay, cause: error })
   return new CarillonError('internal_error', { cause: error })
 }
+
+const gaveWay = 'Calls that change the same jobs at once waited for each other, and this one gave way.'
 
 /** A sender that goes away mid-body fails with ECONNRESET too, and is not the database. */
 function hungUp({ raw }: FastifyRequest): boolean {

@@ -1,4 +1,5 @@
 import { CarillonError } from '@carillon/contract'
+import { despiteDeadlocks } from '../db/deadlock.js'
 import { isUniqueViolation } from '../db/errors.js'
 import type { Database, Runner } from '../db/pool.js'
 import { statement } from '../db/statement.js'
@@ -58,11 +59,14 @@ export class Idempotency {
   once(tenant: number, call: KeyedCall, work: (inside: Runner) => Promise<Answer>): Promise<Replayable> {
     return this.alone(tenant, call, async () => {
       try {
-        return await this.attempt(tenant, call, work)
+        return await despiteDeadlocks(() => this.attempt(tenant, call, work))
       } catch (error) {
         // Another process kept its answer between our look and our insert. What we did is undone.
-        if (!isKeptMeanwhile(error)) throw error
-        return this.attempt(tenant, call, work)
+        if (isKeptMeanwhile(error)) return this.attempt(tenant, call, work)
+        // Or between our look and our work, which was refused because of what the first call did.
+        const known = error instanceof CarillonError ? await this.recall(tenant, call) : null
+        if (known === null) throw error
+        return known
       }
     })
   }

@@ -21,6 +21,8 @@ export function composeOutbox(
   const registry = new Registry({
     database,
     databaseClock,
+    quota: { maxJobs: config.maxJobs, createPerSecond: config.createPerSecond },
+    maxJobBytes: config.maxBodyBytes,
     minIntervalMs: config.minIntervalSeconds * 1000,
     checkTarget: (target) => checkTarget(target, guard),
     onChanged: hints.jobChanged,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { AuditLog } from '../../src/pipeline/access/audit-log.js'
 import { type ApiCall, changes, notAudited } from '../kit/api-calls.js'
 import { openApi } from '../kit/api-house.js'
 import { useHouse } from '../kit/use-house.js'
@@ -121,6 +122,17 @@ test('secrets of a definition are left out, and what changed is told from and to
   expect(JSON.stringify(entry)).not.toContain('hunter2')
 })
 
+test('who had a signing secret shown is noted', async () => {
+  const { api, admin, send } = await open()
+  const { body } = await send({ method: 'GET', path: '/signing-secrets/current' }, admin)
+  expect(await entries()).toMatchObject([
+    { action: 'revealSigningSecret', subject: body['id'], detail: null },
+  ])
+  const { body: listed } = await api.ask('GET', '/signing-secrets', { key: admin ?? '' })
+  expect(listed).toMatchObject({ data: [{ id: body['id'] }] })
+  expect(await entries()).toHaveLength(1)
+})
+
 describe('GET /audit', () => {
   test('narrows by actor, action, subject and time, and goes on where a page ended', async () => {
     const { world, api, admin, send } = await open()
@@ -148,6 +160,30 @@ describe('GET /audit', () => {
     expect(ours(await list(`?limit=2&cursor=${first.next_cursor}`))).toEqual(['pauseJob', 'createJob'])
     expect((await api.ask('GET', '/audit?cursor=x', { key: admin ?? '' })).status).toBe(422)
     expect((await api.ask('GET', '/audit?after=yesterday', { key: admin ?? '' })).status).toBe(422)
+  })
+
+  test('goes through a bounded part of the log for one page, and tells where to go on', async () => {
+    const node = await house().node()
+    const noted = (action: string, count: number) =>
+      house().query(
+        `INSERT INTO carillon.audit_log (tenant, actor, action, subject)
+         SELECT 1, 'somebody', $1, 'thing' FROM generate_series(1, $2::int)`,
+        [action, count],
+      )
+    await noted('seldom', 1)
+    await noted('often', 30)
+    const log = new AuditLog(node.database, { walked: 20 })
+    const first = await log.list(1, { limit: 5, cursor: null, action: 'seldom' })
+    expect(first).toEqual({ data: [], next_cursor: expect.any(String) as string })
+    const second = await log.list(1, { limit: 5, cursor: first.next_cursor, action: 'seldom' })
+    expect(second).toMatchObject({ data: [{ action: 'seldom' }], next_cursor: null })
+    const often = await log.list(1, { limit: 5, cursor: null, action: 'often' })
+    expect(often.data).toHaveLength(5)
+    const later = new Date((await house().now()) + 7_200_000).toISOString()
+    expect(await log.list(1, { limit: 5, cursor: null, after: later })).toEqual({
+      data: [],
+      next_cursor: null,
+    })
   })
 
   test('shows a tenant its own entries only', async () => {

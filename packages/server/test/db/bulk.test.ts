@@ -78,6 +78,18 @@ describe('an atomic call', () => {
   })
 })
 
+test('an atomic call that is refused for one of its jobs has waited for nobody, and held nobody up', async () => {
+  const api = await server()
+  await api.create({ name: 'first' })
+  const holder = await house().session()
+  await holder.query('BEGIN')
+  await holder.query('SELECT * FROM carillon.tenant_jobs WHERE tenant = 1 FOR UPDATE')
+  const jobs = [...Array.from({ length: 1_200 }, () => jobInput()), jobInput({ schedule: 'never' })]
+  const refused = await api.post<BulkAnswer>('/jobs/bulk', { jobs, atomic: true })
+  expect(refused).toMatchObject({ status: 422, body: { created: 0, failed: 1, skipped: 1_200 } })
+  await holder.query('ROLLBACK')
+})
+
 test('names that are taken are passed over where that is asked for, also in an atomic call', async () => {
   const api = await server()
   await api.create({ name: 'taken' })

@@ -34,6 +34,25 @@ test('calls at the same time share statements, and each is answered as the job i
   for (const job of jobs) expect(await node.registry.get(1, job.job_id)).toEqual(job)
 })
 
+test('large jobs at the same time share statements only as far as the database can take them', async () => {
+  const node = await house().node()
+  const inputs = Array.from({ length: 12 }, () => jobInput({ payload: 'x'.repeat(1_000_000) }))
+  await Promise.all(inputs.map((input) => node.registry.create(1, input)))
+  const statements = await house().query<{ megabytes: number }>(
+    'SELECT sum(length(definition::text))::int / 1000000 AS megabytes FROM carillon.jobs GROUP BY xmin::text',
+  )
+  expect(statements.length).toBeGreaterThan(1)
+  for (const { megabytes } of statements) expect(megabytes).toBeLessThanOrEqual(8)
+  await house().query('DELETE FROM carillon.jobs')
+  const many = inputs.map((input) => ({ ...input, name: `${input.name} again` }))
+  const { outcomes } = await node.registry.createMany(1, many, { atomic: false, onConflict: 'fail' })
+  expect(outcomes.filter(({ status }) => status === 'created')).toHaveLength(12)
+  const [row] = await house().query<{ statements: number }>(
+    'SELECT count(DISTINCT xmin::text)::int AS statements FROM carillon.jobs',
+  )
+  expect(row?.statements).toBeGreaterThan(1)
+})
+
 test('jobs of several tenants, and those that name a calendar, are created beside each other', async () => {
   const node = await house().node()
   await house().query("INSERT INTO carillon.tenants (tenant, name) VALUES (2, 'two') ON CONFLICT DO NOTHING")

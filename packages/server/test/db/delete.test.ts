@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { cancelJob } from '../../src/pipeline/register/cancel.js'
+import { deleteJob } from '../../src/pipeline/register/delete.js'
+import { uuidOf } from '../../src/platform/ids.js'
 import { closeAll, lease, leaseOne, resultOf } from '../kit/attempts.js'
 import { Gate } from '../kit/gate.js'
 import { countOf, ledgerOf, putRuns, queueOf, timerOf } from '../kit/rows.js'
@@ -41,6 +44,28 @@ test.each([
     { due: run?.due, outcome: 'cancelled', final: true, reason: 'deleted', attempt },
   ])
 })
+
+test.each(['delete', 'cancel'] as const)(
+  'to %s a job while another of its name is created makes neither wait for the other',
+  async (change) => {
+    const [node, other] = [await house().node(), await house().node()]
+    const job = await node.register({ name: 'same', schedule: '@every 1h' })
+    // Whoever creates holds the counter, and looks at the name when whoever deletes is at the job.
+    const gate = await house().session()
+    await gate.query('BEGIN')
+    await gate.query('SELECT * FROM carillon.tenant_jobs WHERE tenant = 1 FOR UPDATE')
+    const input = { name: 'same', schedule: '@every 1h', target: { type: 'task', task: 't' } } as const
+    const created = other.registry.createMany(1, [input], { atomic: false, onConflict: 'skip' })
+    await house().lockWaits(1)
+    // Not by way of the registry, which would do it again.
+    const name = { tenant: 1, uuid: uuidOf(job.job_id) ?? '' }
+    const changed = change === 'delete' ? deleteJob(node.database, name) : cancelJob(node.database, name, {})
+    await house().lockWaits(2)
+    await gate.query('COMMIT')
+    expect((await created).outcomes).toEqual([{ status: 'skipped' }])
+    await changed
+  },
+)
 
 describe('a run that a worker holds', () => {
   test('and has not started is cancelled by the worker before it starts', async () => {

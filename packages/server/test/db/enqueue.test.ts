@@ -1,29 +1,12 @@
 import { defineTask, enqueue, InvalidInputError } from '@carillon/sdk'
 import type pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { Outbox, type OutboxOptions, type RefusedRequest } from '../../src/pipeline/outbox/outbox.js'
 import { uuidOf } from '../../src/platform/ids.js'
-import { silentLog } from '../kit/test-database.js'
+import { outboxOf } from '../kit/outbox.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
-
-function outboxOf(node: TestNode, ports: Partial<OutboxOptions['ports']> = {}) {
-  const { registry, database } = node
-  const refused: RefusedRequest[] = []
-  const outbox = new Outbox({
-    database,
-    log: silentLog,
-    ports: {
-      create: (tenant, uuid, input) => registry.createAs(tenant, uuid, input),
-      trigger: async (tenant, uuid, within) => void (await registry.triggerWith(tenant, uuid, within)),
-      ...ports,
-    },
-    raise: (event) => refused.push(event),
-  })
-  return { outbox, refused }
-}
 
 async function transaction<Result>(
   client: pg.Client,
@@ -138,7 +121,7 @@ describe('a task that is enqueued in a transaction', () => {
     const client = await house().session()
     const request = { task: 'task', payload: 1, idempotencyKey: 'order-42' }
     const first = await enqueue(client, request)
-    expect(await enqueue(client, { ...request, payload: 2 })).toEqual(first)
+    expect(await enqueue(client, request)).toEqual(first)
     await outbox.runOnce()
     expect(await enqueue(client, request)).toEqual(first)
     await outbox.runOnce()
@@ -214,6 +197,7 @@ describe('a task that is enqueued in a transaction', () => {
     [{ task: 't', name: '' }, /options.name/],
     [{ task: 't', idempotencyKey: '' }, /idempotency_key has to have 1 to 255/],
     [{ task: 't', delayMs: 400 * 86_400_000 }, /a year ahead at most/],
+    [{ task: 't', at: new Date('1990-01-01') }, /a year ago at most/],
     [{ task: 't', payload: 'x'.repeat(1_000_001) }, /larger than 1 MB/],
   ])('%# is refused inside the transaction', async (request, message) => {
     const client = await house().session()
@@ -235,6 +219,19 @@ describe('a trigger in a transaction', () => {
     expect(await rows('queue')).toMatchObject([{ origin: 1 }])
     await outbox.runOnce()
     expect(await rows('queue')).toHaveLength(1)
+  })
+
+  test('with a key is one run of its job, and the same key of another job is another run', async () => {
+    const node = await house().node()
+    const { outbox } = outboxOf(node)
+    const client = await house().session()
+    for (const name of ['a', 'b']) await node.register({ name, schedule: '@every 1h' })
+    for (const job of ['a', 'b', 'a', 'b']) await enqueue(client, { job, idempotencyKey: 'order-42' })
+    await outbox.runOnce()
+    const runs = await house().query(
+      'SELECT j.name FROM carillon.queue q JOIN carillon.jobs j USING (job) ORDER BY 1',
+    )
+    expect(runs).toEqual([{ name: 'a' }, { name: 'b' }])
   })
 
   test('is one run where its process dies amid it, and where two have it', async () => {
@@ -288,7 +285,7 @@ describe('the role of a caller', () => {
       await said('SET SESSION AUTHORIZATION APP')
       const { jobId } = await enqueue(client, { task: 'task' })
       await expect(said('SELECT * FROM carillon.outbox')).rejects.toThrow(/permission denied/)
-      const aside = client.query('SELECT carillon.put_in_outbox(1, NULL, NULL, $1, 0)', ['{}'])
+      const aside = client.query('SELECT carillon.put_in_outbox(1, NULL, NULL, $1, 0, NULL)', ['{}'])
       await expect(aside).rejects.toThrow(/permission denied/)
       await outbox.runOnce()
       expect(await node.registry.get(tenant?.tenant ?? 0, jobId)).toMatchObject({ job_id: jobId })

@@ -1,4 +1,4 @@
-import type { BulkAnswer, Run } from '@carillon/contract'
+import { type BulkAnswer, CarillonError, type Run } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
 import { Idempotency } from '../../src/pipeline/idempotency.js'
 import { ApiServer, jobInput, turnOf } from '../kit/api-server.js'
@@ -40,6 +40,7 @@ describe('a call that is repeated', () => {
     expect(second.headers['idempotent-replayed']).toBe('true')
     expect(second.text).toBe(first.text)
     expect(second).toMatchObject({ status: 201, headers: { location: first.headers['location'] } })
+    expect([first.headers['etag'], second.headers['etag']]).toEqual(['"1"', '"1"'])
     expect(first.headers['location']).toBe(`/api/v1/jobs/${first.body.job_id}`)
     expect(await api.registry.get(1, first.body.job_id)).toEqual(first.body)
     expect(await count('jobs')).toBe(1)
@@ -266,6 +267,21 @@ describe('a connection that is cut', () => {
     expect((await api.post(`/jobs/${body.job_id}/trigger`, {}, 'key')).status).toBe(202)
     expect(await count('queue')).toBe(1)
   })
+})
+
+test('work that is refused because of what the first call did meanwhile has the answer of the first', async () => {
+  const node = await house().node()
+  const once = new Idempotency(node.database)
+  const call = { key: 'key', request: Buffer.from('request') }
+  const first = { status: 201, body: '{}', location: null }
+  const answer = await once.once(1, call, async () => {
+    await new Idempotency(node.database).keep(1, call, first)
+    throw new CarillonError('job_name_taken')
+  })
+  expect(answer).toEqual({ answer: first, replayed: true })
+  const other = { ...call, key: 'other' }
+  const refused = once.once(1, other, () => Promise.reject(new CarillonError('job_name_taken')))
+  await expect(refused).rejects.toMatchObject({ code: 'job_name_taken' })
 })
 
 test('a key is known for a day, and forgotten by the upkeep after it', async () => {

@@ -136,6 +136,20 @@ function keyOf({ order }: JobFilter, job: Job): string {
   return newest
 }
 
+test('a cursor that somebody changed to a partition that there is not is refused', async () => {
+  const node = await house().node()
+  const { registry } = node
+  for (const name of ['a', 'b']) await node.register({ name })
+  const query = { order: 'next_run', limit: 1 } as const
+  const { next_cursor: cursor } = await registry.list(1, { ...query, cursor: null })
+  const parts = JSON.parse(Buffer.from(cursor ?? '', 'base64url').toString()) as unknown[]
+  const changed = Buffer.from(JSON.stringify(parts.with(3, 99_999))).toString('base64url')
+  await expect(registry.list(1, { ...query, cursor: changed })).rejects.toMatchObject({
+    code: 'invalid_cursor',
+  })
+  expect((await registry.list(1, { ...query, cursor })).data).toHaveLength(1)
+})
+
 test('a cursor holds for its own filter, order and tenant only', async () => {
   const { registry } = await house().node()
   for (const name of ['a', 'b', 'c']) await registry.create(1, { name, schedule: '@every 5m' })

@@ -124,6 +124,34 @@ describe('a key', () => {
 })
 
 describe('tenants', () => {
+  test('register programs to run only where an admin of the fleet allows it, and no edit gets round that', async () => {
+    const { api, admin } = await open()
+    const name = `programs-${Math.random().toString(36).slice(2)}`
+    const theirs = await api.tenant(name)
+    const target = { type: 'command', argv: ['/bin/true'] }
+    const job = (of: string) => ({ name: of, schedule: '@every 1h', target })
+    const create = async (key: string, of: string) =>
+      (await api.ask('POST', '/jobs', { key, body: job(of) })).status
+    expect(await create(admin, 'program')).toBe(201)
+    const refused = await api.ask('POST', '/jobs', { key: theirs, body: job('program') })
+    expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_target' } })
+    const plain = { ...job('plain'), target: { type: 'task', task: 't' } }
+    const bulk = await api.ask('POST', '/jobs/bulk', { key: theirs, body: { jobs: [job('program'), plain] } })
+    expect(bulk.body).toMatchObject({
+      created: 1,
+      failed: 1,
+      results: [{ status: 'failed' }, { status: 'created' }],
+    })
+    const edit = async () =>
+      (await api.ask('PUT', '/jobs/by-name/plain', { key: theirs, body: job('plain') })).status
+    expect(await edit()).toBe(422)
+    const allow = { key: theirs, body: { allow_commands: true } }
+    expect((await api.ask('PATCH', `/tenants/${name}`, allow)).status).toBe(403)
+    const allowed = await api.ask('PATCH', `/tenants/${name}`, { ...allow, key: admin })
+    expect(allowed.body).toMatchObject({ allow_commands: true })
+    expect([await create(theirs, 'program'), await edit()]).toEqual([201, 200])
+  })
+
   test('are made with quotas, weight and cap, have a first key and a signing secret, and are changed', async () => {
     const { api, admin, make } = await open()
     const name = `acme-${Math.random().toString(36).slice(2)}`

@@ -225,6 +225,63 @@ describe('who watches runs', () => {
     expect(watching.told).toHaveLength(6)
   })
 
+  test('is told of every run that begins, also where another tenant begins more than one look tells', async () => {
+    const node = await house().node()
+    const other = await Tenant.make(house())
+    const mine = await other.register(node)
+    const crowd = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => node.register({ name: `crowd-${n}` })),
+    )
+    const tail = tailOf(node, { mostEvents: 5 })
+    const [small, large] = [new Watching(tail, { tenant: other.key }), new Watching(tail)]
+    await tail.runOnce()
+    await putRuns(house(), mine)
+    await lease(node)
+    await house().clock.advance(20)
+    for (const job of crowd) await putRuns(house(), job)
+    await lease(node)
+    await tail.runOnce()
+    expect(small).toMatchObject({ statuses: ['running'], gaps: [] })
+    expect(large.told).toHaveLength(5)
+    expect(large.gaps).toEqual(['too_many'])
+  })
+
+  test('from a place that nobody was told is told nothing that lies longer ago than a look reaches', async () => {
+    const node = await house().node()
+    const job = await node.register()
+    const session = await house().session()
+    const now = await house().now()
+    await row(session, job, now - 20 * 86_400_000)
+    await row(session, job, now - 1_000)
+    const tail = tailOf(node)
+    const watching = new Watching(tail, { from: `${now}_0_1:1:` })
+    await tail.runOnce()
+    expect(watching.told).toHaveLength(1)
+  })
+
+  test('whose place the database cannot read is told of a gap, and keeps nobody else from being told', async () => {
+    const node = await house().node()
+    const job = await node.register()
+    const tail = tailOf(node)
+    const others = new Watching(tail)
+    await tail.runOnce()
+    await row(await house().session(), job, await house().now())
+    const gaps: string[] = []
+    const from = { at: await house().now(), since: 0, seen: 'nonsense', within: null }
+    tail.watch({
+      tenant: 1,
+      job: null,
+      from,
+      onRuns: () => undefined,
+      onGap: ({ reason }) => gaps.push(reason),
+    })
+    await tail.runOnce()
+    expect(others.told).toHaveLength(1)
+    expect(gaps).toEqual(['too_many'])
+    await tail.runOnce()
+    expect(gaps).toHaveLength(1)
+  })
+
   test('who comes back after too long begins anew, and knows it', async () => {
     const node = await house().node()
     const job = await node.register()

@@ -91,6 +91,33 @@ describe('the numbers', () => {
     expect(hour).toMatchObject({ success: 105, fired: 107 })
   })
 
+  test('hold also where rows of the ledger stand for more ticks than an int has', async () => {
+    const node = await house().node()
+    const other = await Tenant.make(house())
+    const [job, theirs] = [await node.register(), await other.register(node)]
+    await counted(node)
+    await house().clock.advance(60_000)
+    const now = await house().now()
+    await ended(theirs, now - 20_000)
+    await house().query(
+      `INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version,
+                                    epoch, due_to, ticks, partition)
+       SELECT $1::bigint - 20000, tenant, job, n, 0, 0, 'skipped', true, 0, 0, 1, 0, n + 5, 1500000000, partition
+       FROM carillon.jobs, generate_series(1, 3) n WHERE job = $2`,
+      [now, job.key],
+    )
+    await counted(node)
+    expect((await statsOf(node).get(1)).last_minute.skipped).toBe(4_500_000_000)
+    expect((await statsOf(node).get(other.key)).last_minute.success).toBe(1)
+  })
+
+  test('count the jobs that were cancelled', async () => {
+    const node = await house().node()
+    const [job] = [await node.register(), await node.register()]
+    await node.registry.cancel(1, job.job_id)
+    expect((await statsOf(node).get(1)).jobs).toEqual({ active: 1, paused: 0, ended: 0, cancelled: 1 })
+  })
+
   test('leave out what may still be committed, and count it later', async () => {
     const node = await house().node()
     const job = await node.register()

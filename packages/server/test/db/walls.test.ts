@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { randomBytes } from 'node:crypto'
 import { migrate } from '../../src/db/migrate.js'
 import { type Caller, onBehalfOf, currentTenant } from '../../src/platform/caller.js'
+import { uuidOf } from '../../src/platform/ids.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { statement } from '../../src/db/statement.js'
 import { Database } from '../../src/db/pool.js'
@@ -16,6 +17,10 @@ const house = useHouse()
 
 const everyJob = statement<{ tenant: number; uuid: string }, { job: number }>(
   new URL('../../src/pipeline/register/find-job.sql', import.meta.url),
+)
+
+const backend = statement<Record<string, never>, { pid: number }>(
+  new URL('../kit/backend.sql', import.meta.url),
 )
 
 function callerOf(tenant: number): Caller {
@@ -186,6 +191,25 @@ describe('the second wall, with the first taken away:', () => {
       expect(await house().query('SELECT state FROM carillon.jobs WHERE tenant = $1', [theirs.key])).toEqual([
         { state: 'active' },
       ])
+    } finally {
+      await confined.close()
+    }
+  })
+
+  test('a connection is kept after the server refused a statement, and is still confined', async () => {
+    const { node, mine, theirs, a } = await crowd()
+    const confined = node.database.confined('kept', 1, currentTenant)
+    const uuid = uuidOf(a.job_id) ?? ''
+    try {
+      await onBehalfOf(callerOf(mine.key), async () => {
+        const before = await confined.run(backend, {})
+        const refused = confined.run(everyJob, { tenant: mine.key, uuid: 'none' })
+        await expect(refused).rejects.toMatchObject({ code: '22P02' })
+        expect(await confined.run(backend, {})).toEqual(before)
+        expect(await confined.run(everyJob, { tenant: mine.key, uuid })).toHaveLength(1)
+      })
+      const look = () => confined.run(everyJob, { tenant: mine.key, uuid })
+      expect(await onBehalfOf(callerOf(theirs.key), look)).toEqual([])
     } finally {
       await confined.close()
     }

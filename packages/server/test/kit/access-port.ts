@@ -124,7 +124,7 @@ export class MemoryTenants implements TenantsPort {
       min_interval_seconds: null,
       max_concurrent: null,
     }
-    const tenant: Tenant = { name, ...empty, weight: 100, ...given, created_at: made }
+    const tenant: Tenant = { name, ...empty, weight: 100, allow_commands: false, ...given, created_at: made }
     this.tenants.set(name, tenant)
     return Promise.resolve(tenant)
   }

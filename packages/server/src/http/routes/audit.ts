@@ -13,7 +13,9 @@ const text = (description: string) =>
 const listOperation = operation({
   operationId: 'listAudit',
   summary: 'List who changed what in the tenant',
-  description: 'Every change leaves one entry, written with it. Entries are never altered and never removed.',
+  description:
+    'Every change leaves one entry, written with it. Entries are never altered and never removed. A page may have fewer ' +
+    'entries than asked for, or none, and still a next_cursor: a call goes through a bounded part of the log.',
   tag: 'access',
   querystring: Type.Object(
     {

@@ -5,7 +5,7 @@ import type { IdempotencyPort, JobsPort } from '../api.js'
 import { idempotencyErrors, idempotencyHeaders, keptOrRefused, keyedCallOf } from '../idempotent.js'
 import { emptyBody } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
-import { etagHeader, sendJob } from '../etag.js'
+import { etagHeader, etagOf, sendJob } from '../etag.js'
 import { pageOf, pageSchema, readIntegers } from '../page.js'
 import { refTo } from '../schemas.js'
 import { resolveTenant } from '../tenant.js'
@@ -117,9 +117,12 @@ export function addJobRoutes(app: FastifyInstance, jobs: JobsPort, idempotency: 
       const tenant = await resolveTenant(request)
       const call = keyedCallOf(request)
       if (call !== null) {
-        return keptOrRefused({ idempotency, tenant, call, request, reply }, () =>
-          jobs.createOnce(tenant, request.body, call),
-        )
+        return keptOrRefused({ idempotency, tenant, call, request, reply }, async () => {
+          const given = await jobs.createOnce(tenant, request.body, call)
+          // As the body says: the version that a job is created with.
+          if (given.answer.status === 201) void reply.header('ETag', etagOf(1))
+          return given
+        })
       }
       const job = await jobs.create(tenant, request.body)
       return sendJob(reply.code(201).header('Location', `/api/v1/jobs/${job.job_id}`), job)

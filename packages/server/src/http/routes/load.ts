@@ -40,7 +40,7 @@ const forecastOperation = operation({
   tag: 'operations',
   querystring: forecastQuery,
   answers: { 200: { description: 'The coming load', schema: refTo(LoadForecast) } },
-  errors: ['validation_failed', 'unknown_field', ...commonErrors],
+  errors: ['validation_failed', 'unknown_field', 'rate_limited', ...commonErrors],
 })
 
 const suggestionOperation = operation({
@@ -48,7 +48,7 @@ const suggestionOperation = operation({
   summary: 'What jitter would do about the hottest seconds of the next 24 hours',
   tag: 'operations',
   answers: { 200: { description: 'Peaks before and after', schema: refTo(LoadSuggestion) } },
-  errors: [...commonErrors],
+  errors: ['rate_limited', ...commonErrors],
 })
 
 export function addLoadRoutes(app: FastifyInstance, load: LoadPort): void {

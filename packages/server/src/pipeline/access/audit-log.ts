@@ -16,6 +16,12 @@ interface EntryRow {
   request_id: string | null
 }
 
+/** With each: how much of the log was gone through for the page, and to where. */
+type WalkRow = { walked: number; reached: number | null; reached_at: number | null } & (
+  | EntryRow
+  | { [Name in keyof EntryRow]: null }
+)
+
 const listStatement = statement<
   {
     tenant: number
@@ -26,9 +32,10 @@ const listStatement = statement<
     after: number | null
     before: number | null
     before_entry: number
+    walk: number
     most: number
   },
-  EntryRow
+  WalkRow
 >(new URL('./list-audit.sql', import.meta.url))
 
 export interface AuditQuery {
@@ -42,31 +49,49 @@ export interface AuditQuery {
   before?: string
 }
 
+/** Entries that are gone through for one page of those that a filter asks for. */
+const defaultWalked = 10_000
+/** An entry is written later than its instant by no more than this. */
+const slackMs = 3_600_000
+
 /** What was changed in a tenant, by whom. The rows are kept for as long as the database is. */
 export class AuditLog {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly options: { walked?: number } = {},
+  ) {}
 
   async list(tenant: number, query: AuditQuery): Promise<AuditList> {
     const { limit, cursor, actor = null, action = null, subject = null } = query
     const [before] = cursor === null ? [Number.MAX_SAFE_INTEGER] : decodeCursor(cursor)
     if (before === undefined) throw new CarillonError('invalid_cursor')
     const key = actor === null ? null : uuidOfKey(actor)
+    const after = instantOf(query.after, 'query:after')
+    const narrows = [actor, action, query.after ?? null, query.before ?? null].some((given) => given !== null)
+    const walk = narrows ? Math.max(this.options.walked ?? defaultWalked, limit + 1) : limit + 1
     const rows = await this.database.run(listStatement, {
       tenant,
       actor: key === null ? actor : null,
       actor_key: key,
       action,
       subject,
-      after: instantOf(query.after, 'query:after'),
+      after,
       before: instantOf(query.before, 'query:before'),
       before_entry: before,
+      walk,
       most: limit + 1,
     })
-    const page = rows.slice(0, limit)
-    const last = page.at(-1)
-    const more = rows.length > limit && last !== undefined
-    return { data: page.map(view), next_cursor: more ? encodeCursor([last.entry]) : null }
+    const found = rows.flatMap((row) => (row.entry === null ? [] : [row]))
+    const page = found.slice(0, limit)
+    const goOn = found.length > limit ? (page.at(-1)?.entry ?? null) : restOf(rows[0], walk, after)
+    return { data: page.map(view), next_cursor: goOn === null ? null : encodeCursor([goOn]) }
   }
+}
+
+/** Where the walk ended, if there may be more that the filter asks for. */
+function restOf(way: WalkRow | undefined, walk: number, after: number | null): number | null {
+  if (way === undefined || way.walked < walk || way.reached_at === null) return null
+  return after !== null && way.reached_at < after - slackMs ? null : way.reached
 }
 
 function view({ entry, at, actor_key: key, ...row }: EntryRow): AuditEntry {

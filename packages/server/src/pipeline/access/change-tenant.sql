@@ -7,6 +7,8 @@ SET max_jobs = CASE WHEN :changes ? 'max_jobs' THEN (:changes ->> 'max_jobs')::i
                              ELSE create_per_second END,
     min_interval_seconds = CASE WHEN :changes ? 'min_interval_seconds' THEN (:changes ->> 'min_interval_seconds')::int
                                 ELSE min_interval_seconds END,
-    weight = CASE WHEN :changes ? 'weight' THEN (:changes ->> 'weight')::int ELSE weight END
+    weight = CASE WHEN :changes ? 'weight' THEN (:changes ->> 'weight')::int ELSE weight END,
+    allow_commands = CASE WHEN :changes ? 'allow_commands' THEN (:changes ->> 'allow_commands')::boolean
+                          ELSE allow_commands END
 WHERE name = :name
 RETURNING tenant

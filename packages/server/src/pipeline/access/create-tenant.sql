@@ -4,6 +4,7 @@
 -- @param create_per_second float8
 -- @param min_interval_seconds int
 -- @param weight int
-INSERT INTO carillon.tenants (name, max_jobs, create_per_second, min_interval_seconds, weight)
-VALUES (:name, :max_jobs, :create_per_second, :min_interval_seconds, :weight)
+-- @param allow_commands boolean
+INSERT INTO carillon.tenants (name, max_jobs, create_per_second, min_interval_seconds, weight, allow_commands)
+VALUES (:name, :max_jobs, :create_per_second, :min_interval_seconds, :weight, :allow_commands)
 RETURNING tenant

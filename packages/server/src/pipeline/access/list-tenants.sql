@@ -3,7 +3,7 @@
 -- @param after text
 -- @param most int
 SELECT t.tenant, t.name, t.max_jobs, t.create_per_second, t.min_interval_seconds, t.weight, s.capacity AS max_concurrent,
-       t.created_at
+       t.allow_commands, t.created_at
 FROM carillon.tenants t
 LEFT JOIN carillon.tenant_slots s ON s.tenant = t.tenant
 WHERE (:name IS NULL OR t.name = :name) AND t.name > :after

@@ -19,7 +19,10 @@ const listStatement = statement<{ name: string | null; after: string; most: numb
   new URL('./list-tenants.sql', import.meta.url),
 )
 const createStatement = statement<
-  Pick<Tenant, 'name' | 'max_jobs' | 'create_per_second' | 'min_interval_seconds' | 'weight'>,
+  Pick<
+    Tenant,
+    'name' | 'max_jobs' | 'create_per_second' | 'min_interval_seconds' | 'weight' | 'allow_commands'
+  >,
   { tenant: number }
 >(new URL('./create-tenant.sql', import.meta.url))
 const changeStatement = statement<{ name: string; changes: string }, { tenant: number }>(
@@ -54,6 +57,7 @@ export class Tenants {
           create_per_second: given.create_per_second ?? null,
           min_interval_seconds: given.min_interval_seconds ?? null,
           weight: given.weight ?? defaultWeight,
+          allow_commands: given.allow_commands ?? false,
         })
         if (made === undefined) throw new Error(`The tenant ${name} was not stored.`)
         await furnish(runner, made.tenant)

@@ -2,7 +2,7 @@
 -- @param tenant int
 -- @param minute_ms bigint
 -- @param hour_ms bigint
-SELECT c.outcome, c.lag, last.minute, sum(c.runs)::int AS runs, sum(c.first)::int AS first, max(c.max_lag) AS max_lag
+SELECT c.outcome, c.lag, last.minute, sum(c.runs)::bigint AS runs, sum(c.first)::bigint AS first, max(c.max_lag) AS max_lag
 FROM carillon.run_counts c
 CROSS JOIN carillon.counted
 CROSS JOIN LATERAL (SELECT c.at > counted.through - :minute_ms AS minute) last

@@ -1,6 +1,6 @@
 -- Jobs, runs in flight, dead letters, nodes and catching up of a tenant, counted. Goes through the queue and an index of the
 -- jobs when a person looks, and a small part of the time at most (stats.ts). Plain read.
--- Index: jobs_by_tenant, dead_letters_latest.
+-- Index: jobs_by_state, dead_letters_latest.
 -- @plan each-time
 -- @param tenant int
 -- @param parked_until bigint
@@ -10,7 +10,7 @@ WITH clock AS MATERIALIZED (
 jobs AS MATERIALIZED (
   SELECT state, count(*)::int AS jobs
   FROM carillon.jobs
-  WHERE tenant = :tenant AND state IN ('active', 'paused', 'ended')
+  WHERE tenant = :tenant AND state IN ('active', 'paused', 'ended', 'cancelled')
   GROUP BY state
 ),
 runs AS MATERIALIZED (
@@ -29,7 +29,7 @@ SELECT clock.now, runs.ready, runs.running, runs.waiting_retry, runs.parked, run
        (SELECT count(*)::int FROM carillon.incarnations WHERE state = 'alive' AND tenant IS NULL) AS nodes,
        replays.open AS replays, replays.ticks
 FROM clock CROSS JOIN runs CROSS JOIN LATERAL (
-  SELECT count(*)::int AS open, coalesce(sum(total - done), 0)::int AS ticks
+  SELECT count(*)::int AS open, coalesce(sum(total - done), 0)::bigint AS ticks
   FROM carillon.replays
   WHERE tenant = :tenant AND state IN ('running', 'paused')
 ) replays

@@ -200,9 +200,12 @@ function startOf({ job }: VerifyQuery, from: number): Position {
   return job === null ? { after: 0, last: allJobs, at: from } : { after: job - 1, last: job, at: from }
 }
 
+/** Beyond it there are no instants. */
+const latest = 8.64e15
+
 function positionOf(cursor: string): Position {
   const [after, last, at, ...rest] = decodeCursor(cursor)
-  if (after === undefined || last === undefined || at === undefined || rest.length > 0) {
+  if (after === undefined || last === undefined || at === undefined || at > latest || rest.length > 0) {
     throw new CarillonError('invalid_cursor', {
       errors: [{ pointer: 'query:cursor', message: 'is no cursor of a verification' }],
     })

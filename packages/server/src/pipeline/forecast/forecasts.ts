@@ -9,6 +9,7 @@ import { Breather } from './breather.js'
 import { type ActiveJob, Demand } from './demand.js'
 import { hottestSeconds } from './hottest.js'
 import { suggest } from './suggest.js'
+import { Turns } from './turns.js'
 
 const countStatement = statement<
   { tenant: number; kind: string | null; target: string | null; most: number },
@@ -49,22 +50,23 @@ const defaultMostJobs = 200_000
 const hottestShown = 10
 const keptMs = 60_000
 const mostKept = 50
+/** Of one tenant, beside the one that is being computed. */
+const mostWaiting = 5
 
 /** How many ticks start when, computed by the time engine from the jobs as they are now. Kept for a minute. */
 export class Forecasts {
   private readonly kept = new Map<string, { at: number; answer: Promise<unknown> }>()
-  /** One computation at a time: several would take no less time together, and more of everything else. */
-  private last: Promise<unknown> = Promise.resolve()
+  private readonly turns = new Turns(mostWaiting)
 
   constructor(private readonly options: ForecastsOptions) {}
 
   forecast(tenant: number, query: ForecastQuery): Promise<LoadForecast> {
     const key = JSON.stringify([tenant, query.by, query.from ?? null, query.target ?? null])
-    return this.remembered(key, () => this.compute(tenant, query))
+    return this.remembered(tenant, key, () => this.compute(tenant, query))
   }
 
   suggestion(tenant: number): Promise<LoadSuggestion> {
-    return this.remembered(JSON.stringify([tenant, 'suggestion']), async () => {
+    return this.remembered(tenant, JSON.stringify([tenant, 'suggestion']), async () => {
       const { demand, breather, to } = await this.demandOf(tenant, { by: 'minute' })
       return {
         from: iso(demand.from),
@@ -129,14 +131,17 @@ export class Forecasts {
     return { demand, jobs, breather, to: from + seconds * 1000 }
   }
 
-  private remembered<Answer>(key: string, compute: () => Promise<Answer>): Promise<Answer> {
+  private remembered<Answer>(
+    tenant: number,
+    key: string,
+    compute: () => Promise<Answer>,
+  ): Promise<Answer> {
     const now = this.options.clock.monotonic()
     for (const [old, { at }] of this.kept) if (now - at > keptMs) this.kept.delete(old)
     const known = this.kept.get(key)
     if (known !== undefined) return known.answer as Promise<Answer>
-    if (this.kept.size >= mostKept) this.kept.clear()
-    const answer = this.last.then(compute)
-    this.last = answer.catch(() => undefined)
+    for (const oldest of this.kept.keys()) if (this.kept.size >= mostKept) this.kept.delete(oldest)
+    const answer = this.turns.take(tenant, compute)
     this.kept.set(key, { at: now, answer })
     // A failure is no forecast: the next who asks tries again.
     answer.catch(() => this.kept.delete(key))

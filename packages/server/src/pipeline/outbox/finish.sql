@@ -3,12 +3,12 @@
 -- @param entry bigint
 WITH gone AS (
   DELETE FROM carillon.outbox
-  WHERE entry = :entry AND NOT keyed AND done_at IS NULL
+  WHERE entry = :entry AND key IS NULL AND done_at IS NULL AND refused_at IS NULL
   RETURNING entry
 ),
 kept AS (
   UPDATE carillon.outbox SET done_at = carillon.now_ms()
-  WHERE entry = :entry AND keyed AND done_at IS NULL
+  WHERE entry = :entry AND key IS NOT NULL AND done_at IS NULL AND refused_at IS NULL
   RETURNING entry
 )
 SELECT entry FROM gone UNION ALL SELECT entry FROM kept

@@ -1,7 +1,9 @@
 import { CarillonError, type JobInput, limits } from '@carillon/contract'
 import type { Logger } from 'pino'
+import { isAboutARow } from '../../db/errors.js'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { type Caller, onBehalfOf } from '../../platform/caller.js'
 import { jobIdOf } from '../../platform/ids.js'
 
 interface Request {
@@ -12,9 +14,11 @@ interface Request {
   due: number | null
   triggers: string | null
   made: boolean
+  /** Who asked; null for what was asked before that was noted. */
+  login: string | null
 }
 
-const claimStatement = statement<{ claim_ms: number; most: number }, Request>(
+const claimStatement = statement<{ claim_ms: number; longest_ms: number; most: number }, Request>(
   new URL('./claim.sql', import.meta.url),
 )
 const finishStatement = statement<{ entry: number }, { entry: number }>(
@@ -49,7 +53,9 @@ export interface RefusedRequest {
 
 /** How long one who took a request may be at it before another one tries. */
 const claimMs = 30_000
-/** Requests at once: what registers jobs folds those that come together. */
+/** What fails is tried again after twice the time, up to this. */
+const longestMs = 300_000
+/** Requests at once. */
 const atOnce = 50
 const retentionMs = 86_400_000
 const forgottenAtOnce = 1_000
@@ -65,8 +71,14 @@ export class Outbox {
   /** Answers true when there is probably more. */
   async runOnce(): Promise<boolean> {
     const { database } = this.options
-    const requests = await database.run(claimStatement, { claim_ms: claimMs, most: atOnce })
-    const results = await Promise.allSettled(requests.map((request) => this.serve(request)))
+    const requests = await database.run(claimStatement, {
+      claim_ms: claimMs,
+      longest_ms: longestMs,
+      most: atOnce,
+    })
+    const results = await Promise.allSettled(
+      requests.map((request) => onBehalfOf(callerOf(request), () => this.serve(request))),
+    )
     const failure = results.find((result) => result.status === 'rejected')
     if (failure !== undefined) throw failure.reason
     return requests.length === atOnce
@@ -85,6 +97,9 @@ export class Outbox {
       else await this.create(request)
     } catch (error) {
       if (error instanceof FinishedByAnother) return
+      // A value that no table holds: it fails again, however often it is tried.
+      if (isAboutARow(error))
+        return this.refuse(request, new CarillonError('internal_error', { cause: error }))
       if (!(error instanceof CarillonError) || error.status >= 500) throw error
       // A quota or a rate: the same request succeeds later, and is tried again when its claim is over.
       if (error.status === 429) this.options.log.warn({ entry, err: error }, 'an enqueued job has to wait')
@@ -98,7 +113,7 @@ export class Outbox {
     if (!made) {
       await ports.create(tenant, uuid, {
         ...options,
-        name: options.name ?? `${task.slice(0, 160)} ${jobIdOf(uuid)}`,
+        name: options.name ?? `${beginning(task)} ${jobIdOf(uuid)}`,
         schedule: new Date(due ?? 0).toISOString(),
         target: { type: 'task', task },
         payload,
@@ -124,7 +139,11 @@ export class Outbox {
   ): Promise<void> {
     const { database, log, raise } = this.options
     const what = triggers === null ? `task ${definition.task}` : jobIdOf(triggers)
-    await database.run(refuseStatement, { entry, error: error.message })
+    const [refused] = await database.run(refuseStatement, { entry, error: error.message })
+    if (refused === undefined) {
+      await database.run(finishStatement, { entry })
+      return
+    }
     log.error({ entry, tenant, err: error }, `an enqueued request was refused: ${what}`)
     raise({
       tenant,
@@ -133,6 +152,30 @@ export class Outbox {
       subject: what,
       detail: { code: error.code, error: error.message },
     })
+  }
+}
+
+const longestBeginning = 160
+
+/** As much of a task's name as the name of a job has room for. Half a character is none that a table holds. */
+function beginning(task: string): string {
+  return task.slice(0, longestBeginning).replace(/[\uD800-\uDBFF]$/, '')
+}
+
+const never = new AbortController().signal
+
+/** Whom the audit names: the login that asked, by way of the database. */
+function callerOf({ entry, tenant, due, login }: Request): Caller {
+  return {
+    tenant,
+    tenantName: '',
+    role: 'operator',
+    actor: login === null ? 'database' : `database:${login}`,
+    key: null,
+    expiresAt: null,
+    operation: due === null ? 'enqueueTrigger' : 'enqueueTask',
+    requestId: `outbox_${entry}`,
+    signal: never,
   }
 }
 

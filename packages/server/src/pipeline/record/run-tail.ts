@@ -1,12 +1,13 @@
 import type { Run } from '@carillon/contract'
 import { byIndex } from '../../db/by-index.js'
-import type { Database, Runner } from '../../db/pool.js'
+import { codeOf, isDatabaseUnavailable } from '../../db/errors.js'
+import type { Database, Runner, Snapshot } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { type RunRow, runView } from './history.js'
 import { placeText, type TailPlace } from './tail-place.js'
-import { TailReach } from './tail-reach.js'
+import { earliestReach, TailReach } from './tail-reach.js'
 
 interface TailRow extends RunRow {
   tenant: number
@@ -76,6 +77,7 @@ const defaultMostEvents = 2_000
 const defaultLongestMs = 900_000
 /** A look that takes long is followed by a rest: watching costs the database a tenth of one connection at most. */
 const restFactor = 9
+const statementTimeout = '57014'
 
 /**
  * Tells whoever watches which runs begin and end, wherever in the fleet. One look at the ledger for all who watch in this
@@ -116,7 +118,7 @@ export class RunTail {
   }
 
   private async look(
-    runner: Runner,
+    runner: Snapshot,
     watchers: Watcher[],
   ): Promise<{ next: TailPlace; tellings: (() => void)[] }> {
     await byIndex(runner)
@@ -154,18 +156,26 @@ export class RunTail {
     return tellings
   }
 
+  /** From a place that the watcher names: whatever it makes of that, nobody else's look fails with it. */
   private async resume(
-    runner: Runner,
+    runner: Snapshot,
     watcher: Watcher,
-    from: TailPlace,
+    given: TailPlace,
     next: TailPlace,
   ): Promise<(() => void)[]> {
     const { longestMs = defaultLongestMs } = this.options
-    if (Math.abs(next.at - from.at) > longestMs) {
-      return [() => watcher.onGap({ from: from.at, to: next.at, reason: 'too_long_ago' }, placeText(next))]
+    const passOver = (reason: 'too_many' | 'too_long_ago') => [
+      () => watcher.onGap({ from: given.at, to: next.at, reason }, placeText(next)),
+    ]
+    if (Math.abs(next.at - given.at) > longestMs) return passOver('too_long_ago')
+    const from = { ...given, since: Math.max(given.since, earliestReach(given.at)) }
+    try {
+      const news = await runner.apart(() => this.read(runner, [watcher], from))
+      return [() => deliver([watcher], news, from, next)]
+    } catch (error) {
+      if (isDatabaseUnavailable(error) && codeOf(error) !== statementTimeout) throw error
+      return passOver('too_many')
     }
-    const news = await this.read(runner, [watcher], from)
-    return [() => deliver([watcher], news, from, next)]
   }
 
   private async read(runner: Runner, watchers: Watcher[], from: TailPlace): Promise<News> {
@@ -180,8 +190,12 @@ export class RunTail {
       most: mostEvents + 1,
     })
     const { seen, at } = from
-    const began = await runner.run(runningStatement, { seen, at, ...scope, most: mostEvents })
-    return { ended: ended.slice(0, mostEvents), began, more: ended.length > mostEvents }
+    const began = await runner.run(runningStatement, { seen, at, ...scope, most: mostEvents + 1 })
+    return {
+      ended: ended.slice(0, mostEvents),
+      began: began.slice(0, mostEvents),
+      more: ended.length > mostEvents || began.length > mostEvents,
+    }
   }
 }
 

@@ -6,6 +6,11 @@ const slackMs = 2_000
 const longestMs = 60_000
 const mostLooks = 1_000
 
+/** No look at this instant reaches further back than this. */
+export function earliestReach(at: number): number {
+  return at - longestMs - slackMs
+}
+
 /**
  * How far back a row can lie that is not to be seen yet. A transaction that was under way at a look began after the last
  * look which did not know its number: with none under way that is this look itself.
@@ -21,6 +26,6 @@ export class TailReach {
     if (before > 0) this.looks.splice(0, before)
     if (this.looks.length > mostLooks) this.looks.splice(1, 1)
     const began = before < 0 ? at - longestMs : (this.looks[0]?.at ?? at)
-    return Math.max(began, at - longestMs) - slackMs
+    return Math.max(began - slackMs, earliestReach(at))
   }
 }

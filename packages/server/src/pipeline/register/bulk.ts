@@ -1,11 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { CarillonError, type JobInput, type OnConflict } from '@carillon/contract'
 import type { Database, Runner } from '../../db/pool.js'
-import { isAboutARow } from '../../db/errors.js'
+import { despiteDeadlocks } from '../../db/deadlock.js'
+import { isAboutARow, isDeadlock } from '../../db/errors.js'
 import { namesCalendar } from '../calendars.js'
 import type { CalendarSet } from '../../time/schedule.js'
 import type { Candidate } from './candidate.js'
 import { shareCalendars } from './change.js'
+import { mostCharactersAtOnce } from './folding.js'
 import { allInside, type Creating, eachForItself, type Place, type Stored } from './creating.js'
 
 /** One job of many: as it was sent, or what is wrong with it already. */
@@ -25,6 +27,9 @@ export interface BulkOptions {
 const mostPerStatement = 1_000
 /** Jobs that are checked in one turn of the event loop: heartbeats and renewals come between. */
 const mostPerTurn = 100
+
+/** Of a statement that Postgres gives up because of a deadlock. */
+const mostTries = 3
 
 /** Thrown to undo what an atomic call did. */
 class Undone extends Error {}
@@ -54,7 +59,9 @@ export class Bulk {
     }
     try {
       await (inside === undefined
-        ? this.database.transaction((runner) => this.together(runner, work, withCalendars))
+        ? despiteDeadlocks(() =>
+            this.database.transaction((runner) => this.together(runner, work, withCalendars)),
+          )
         : this.together(inside, work, withCalendars))
     } catch (error) {
       if (!(error instanceof Undone)) throw error
@@ -64,29 +71,50 @@ export class Bulk {
   }
 
   private async together(inside: Runner, work: Work, withCalendars: boolean): Promise<void> {
+    work.outcomes.length = 0
     const calendars = withCalendars ? await shareCalendars(inside, work.tenant) : {}
-    await this.each(allInside(inside), work, calendars)
-    if (work.atomic && work.outcomes.some(({ status }) => status === 'failed')) throw new Undone()
+    const place = allInside(inside)
+    // All are checked before the first is stored: from then on the tenant's counter is held, and others wait for it.
+    const batches: Batch[] = []
+    for await (const batch of this.checked(place, work, calendars)) batches.push(batch)
+    this.undoIfFailed(work)
+    for (const batch of batches) await this.store(place, work, batch)
+    this.undoIfFailed(work)
+  }
+
+  private undoIfFailed({ atomic, outcomes }: Work): void {
+    if (atomic && Object.values(outcomes).some(({ status }) => status === 'failed')) throw new Undone()
   }
 
   /** While one statement is on its way the jobs of the next are checked. */
   private async each(place: Place, work: Work, calendars: CalendarSet): Promise<void> {
-    const names = new Map<string, number>()
     let sent: Promise<void> = Promise.resolve()
-    let batch: { at: number; candidate: Candidate }[] = []
-    for (const [at, item] of work.items.entries()) {
-      if (at % mostPerTurn === 0) await turn()
-      const candidate = await this.check(place, work, { item, at, calendars, names })
-      if (candidate !== null) batch.push({ at, candidate })
-      if (batch.length < mostPerStatement) continue
+    for await (const batch of this.checked(place, work, calendars)) {
       await sent
       sent = this.store(place, work, batch)
       // A failure is met at the next await; unheard until then it must not end the process.
       sent.catch(() => undefined)
-      batch = []
     }
     await sent
-    if (batch.length > 0) await this.store(place, work, batch)
+  }
+
+  /** The jobs that are fit to be stored, as many at a time as one statement takes. */
+  private async *checked(place: Place, work: Work, calendars: CalendarSet): AsyncGenerator<Batch> {
+    const names = new Map<string, number>()
+    let batch: Batch = []
+    let characters = 0
+    for (const [at, item] of work.items.entries()) {
+      if (at % mostPerTurn === 0) await turn()
+      const candidate = await this.check(place, work, { item, at, calendars, names })
+      if (candidate === null) continue
+      batch.push({ at, candidate })
+      characters += candidate.text.length
+      if (batch.length < mostPerStatement && characters < mostCharactersAtOnce) continue
+      yield batch
+      batch = []
+      characters = 0
+    }
+    if (batch.length > 0) yield batch
   }
 
   private async check(
@@ -117,14 +145,10 @@ export class Bulk {
     }
   }
 
-  private async store(
-    place: Place,
-    work: Work,
-    batch: readonly { at: number; candidate: Candidate }[],
-  ): Promise<void> {
+  private async store(place: Place, work: Work, batch: Readonly<Batch>, tries = 1): Promise<void> {
     const candidates = batch.map(({ candidate }) => candidate)
     const stored = await this.creating.store(place, { tenant: work.tenant, look: false }, candidates)
-    const broken: { at: number; candidate: Candidate }[] = []
+    const broken: Batch = []
     let failure: unknown
     for (const [index, entry] of batch.entries()) {
       const one = stored[index]
@@ -135,17 +159,14 @@ export class Bulk {
     }
     if (broken.length === 0) return
     // Inside a transaction nothing more can be done after an error.
-    if (place.runner !== this.database || !isAboutARow(failure)) throw failure
+    if (place.runner !== this.database) throw failure
+    if (isDeadlock(failure) && tries < mostTries) return this.store(place, work, broken, tries + 1)
+    if (!isAboutARow(failure)) throw failure
     await this.storeApart(place, work, broken, failure)
   }
 
   /** One job that the tables refuse fails the whole statement: it is found by halving. */
-  private async storeApart(
-    place: Place,
-    work: Work,
-    batch: readonly { at: number; candidate: Candidate }[],
-    cause: unknown,
-  ): Promise<void> {
+  private async storeApart(place: Place, work: Work, batch: Readonly<Batch>, cause: unknown): Promise<void> {
     const [first] = batch
     if (first !== undefined && batch.length === 1) {
       work.outcomes[first.at] = { status: 'failed', error: new CarillonError('internal_error', { cause }) }
@@ -156,6 +177,8 @@ export class Bulk {
     await this.store(place, work, batch.slice(middle))
   }
 }
+
+type Batch = { at: number; candidate: Candidate }[]
 
 interface Work extends BulkOptions {
   tenant: number

@@ -1,4 +1,4 @@
-import { CarillonError, type JobInput } from '@carillon/contract'
+import { CarillonError, type JobDefinition, type JobInput } from '@carillon/contract'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { newUuid } from '../../platform/ids.js'
@@ -9,9 +9,10 @@ import { createJobs, type Fate, type Quota } from './create.js'
 import { giveBack, overQuota, overRate, recount } from './quota.js'
 import type { Routes } from './routes.js'
 
-const settingsStatement = statement<{ tenant: number }, { min_interval_seconds: number | null }>(
-  new URL('./tenant-settings.sql', import.meta.url),
-)
+const settingsStatement = statement<
+  { tenant: number },
+  { min_interval_seconds: number | null; allow_commands: boolean }
+>(new URL('./tenant-settings.sql', import.meta.url))
 
 /** Where statements run: each for itself, or all inside one transaction. */
 export interface Place {
@@ -86,6 +87,17 @@ export class Creating {
     return own === null ? this.options.minIntervalMs : own * 1000
   }
 
+  /** Programs on the machines of the fleet are for those tenants whom its people allow it. */
+  async checkCommands(
+    runner: Runner,
+    tenant: number,
+    { target }: Pick<JobDefinition, 'target'>,
+  ): Promise<void> {
+    if (target.type !== 'command') return
+    const [settings] = await runner.run(settingsStatement, { tenant })
+    if (settings?.allow_commands !== true) throw commandsNotAllowed()
+  }
+
   private async readOwnInterval(runner: Runner, tenant: number): Promise<number | null> {
     const [settings] = await runner.run(settingsStatement, { tenant })
     const own = settings?.min_interval_seconds ?? null
@@ -106,6 +118,7 @@ export class Creating {
     let open: Open[] = candidates.map((candidate, at) => ({ at, candidate }))
     let next: Next = {}
     try {
+      open = await this.withoutForbidden(place.runner, call.tenant, open, stored)
       for (let round = 1; open.length > 0; round++) {
         if (round > mostRounds) throw new Error(`Jobs of tenant ${call.tenant} came to no end.`)
         if (next.recount === true) await place.transaction((inside) => recount(inside, call.tenant))
@@ -126,6 +139,26 @@ export class Creating {
       for (const { at } of open) stored[at] = { status: 'broken', error }
     }
     return stored
+  }
+
+  private async withoutForbidden(
+    runner: Runner,
+    tenant: number,
+    open: Open[],
+    stored: Stored[],
+  ): Promise<Open[]> {
+    const command = open.find(({ candidate }) => runsCommand(candidate))
+    if (command === undefined) return open
+    try {
+      await this.checkCommands(runner, tenant, command.candidate.job.definition)
+      return open
+    } catch (error) {
+      if (!(error instanceof CarillonError)) throw error
+      return open.filter(({ at, candidate }) => {
+        if (runsCommand(candidate)) stored[at] = { status: 'refused', error }
+        return !runsCommand(candidate)
+      })
+    }
   }
 
   private async send(
@@ -200,4 +233,16 @@ function settled(candidate: Candidate, fate: Fate): Stored {
     default:
       throw new Error(`A job that is ${fate.outcome} is not settled.`)
   }
+}
+
+function runsCommand({ job }: Candidate): boolean {
+  return job.definition.target.type === 'command'
+}
+
+function commandsNotAllowed(): CarillonError {
+  return new CarillonError('invalid_target', {
+    detail: 'This tenant may not register jobs that run programs on the machines of the fleet.',
+    hint: 'Use an http or task target, or ask an admin of the tenant `default` to allow it: allow_commands of the tenant.',
+    errors: [{ pointer: '/target/type', message: 'command is not allowed for this tenant' }],
+  })
 }

@@ -1,4 +1,4 @@
-import { codeOf, isAboutARow } from '../../db/errors.js'
+import { isAboutARow, isDeadlock } from '../../db/errors.js'
 import { isKeptMeanwhile } from '../idempotency.js'
 import type { Candidate } from './candidate.js'
 import type { Stored } from './creating.js'
@@ -12,7 +12,8 @@ interface Waiting {
 export type StoreAll = (tenant: number, candidates: readonly Candidate[]) => Promise<Stored[]>
 
 const mostPerFold = 1_000
-const deadlock = '40P01'
+/** Definitions of one statement: Postgres takes no more than a quarter of a gigabyte, and holds it several times over. */
+export const mostCharactersAtOnce = 8_000_000
 
 /**
  * Folds jobs that are created at the same time into one statement: those that come while one is on its way share the next,
@@ -43,8 +44,9 @@ export class Folding {
 
   private async storeAll(tenant: number): Promise<void> {
     for (;;) {
-      const batch = this.waiting.get(tenant)?.splice(0, mostPerFold) ?? []
-      if (batch.length === 0) break
+      const waiting = this.waiting.get(tenant) ?? []
+      if (waiting.length === 0) break
+      const batch = waiting.splice(0, fold(waiting))
       await this.storeBatch(tenant, batch)
     }
     this.waiting.delete(tenant)
@@ -69,7 +71,7 @@ export class Folding {
   }
 
   private async mend(tenant: number, broken: Waiting[], error: unknown, tries: number): Promise<void> {
-    if (tries < 3 && (isKeptMeanwhile(error) || codeOf(error) === deadlock))
+    if (tries < 3 && (isKeptMeanwhile(error) || isDeadlock(error)))
       return this.storeBatch(tenant, broken, tries + 1)
     if (!isAboutARow(error) || broken.length === 1) {
       for (const { fail } of broken) fail(error)
@@ -79,4 +81,14 @@ export class Folding {
     await this.storeBatch(tenant, broken.slice(0, middle))
     await this.storeBatch(tenant, broken.slice(middle))
   }
+}
+
+/** How many of those who wait share the next statement: one at least. */
+function fold(waiting: readonly Waiting[]): number {
+  let characters = 0
+  const over = waiting.findIndex(({ candidate }, at) => {
+    characters += candidate.text.length
+    return at === mostPerFold || (at > 0 && characters > mostCharactersAtOnce)
+  })
+  return over < 0 ? waiting.length : over
 }

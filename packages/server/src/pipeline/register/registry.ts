@@ -13,6 +13,7 @@ import {
   type Run,
 } from '@carillon/contract'
 import type { DatabaseClock } from '../../db/database-clock.js'
+import { despiteDeadlocks } from '../../db/deadlock.js'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
@@ -96,9 +97,8 @@ export class Registry {
 
   /** Shares its statement with other calls of the tenant at the same time, unless it names a calendar. */
   async create(tenant: number, input: JobInput): Promise<Job> {
-    const { database } = this.options
     const stored = namesCalendar(input)
-      ? await database.transaction((inside) => this.createInside(inside, tenant, input))
+      ? await this.createAlone(tenant, input)
       : await this.folding.create(tenant, await this.candidate(tenant, input))
     return this.viewCreated(stored)
   }
@@ -148,8 +148,7 @@ export class Registry {
 
   /** Registers a job under an id that somebody gave it before. */
   async createAs(tenant: number, uuid: string, input: JobInput): Promise<void> {
-    const { database } = this.options
-    this.viewCreated(await database.transaction((inside) => this.createInside(inside, tenant, input, uuid)))
+    this.viewCreated(await this.createAlone(tenant, input, uuid))
   }
 
   get(tenant: number, jobId: string): Promise<Job> {
@@ -260,7 +259,8 @@ export class Registry {
   }
 
   async delete(tenant: number, jobId: string): Promise<void> {
-    await deleteJob(this.options.database, { tenant, uuid: requireUuid(jobId) })
+    const name = { tenant, uuid: requireUuid(jobId) }
+    await despiteDeadlocks(() => deleteJob(this.options.database, name))
     this.options.onChanged()
   }
 
@@ -277,7 +277,7 @@ export class Registry {
     change: (name: JobName) => Promise<unknown>,
   ): Promise<Job> {
     const uuid = requireUuid(jobId)
-    await change({ tenant, uuid })
+    await despiteDeadlocks(() => change({ tenant, uuid }))
     this.options.onChanged()
     return this.view(tenant, uuid)
   }
@@ -291,6 +291,12 @@ export class Registry {
       if (!(await this.creating.eased(this.options.database, tenant, error))) throw error
       return define()
     }
+  }
+
+  private createAlone(tenant: number, input: JobInput, uuid?: string): Promise<Stored> {
+    return despiteDeadlocks(() =>
+      this.options.database.transaction((inside) => this.createInside(inside, tenant, input, uuid)),
+    )
   }
 
   /** A calendar must not change between the look at it and the job that is computed from it. */
@@ -323,7 +329,10 @@ export class Registry {
       database,
       lateToleranceMs,
       checkTarget,
-      routeOf: (runner, owner, definition) => this.routes.of(owner, definition, runner),
+      routeOf: async (runner, owner, definition) => {
+        await this.creating.checkCommands(runner, owner, definition)
+        return this.routes.of(owner, definition, runner)
+      },
       minIntervalMs: (runner, owner) => this.creating.minIntervalMs(runner, owner),
     }
   }

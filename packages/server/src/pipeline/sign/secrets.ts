@@ -74,6 +74,8 @@ export class Secrets {
     await this.ensure([tenant])
     const [row] = await this.database.run(readStatement, { tenants: [tenant] })
     if (row === undefined) throw new Error(`The tenant ${tenant} has no signing secret.`)
+    // Nothing is changed, but who knows it can sign.
+    await audit(this.database, { tenant, subject: secretIdOf(row.id) })
     return revealed(row)
   }
 

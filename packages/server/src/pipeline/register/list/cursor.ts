@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { CarillonError, type JobFilter } from '@carillon/contract'
+import { partitionCount } from '../../../platform/partition.js'
 
 /** Where a page ended: a section of the order, and the key of the last job in it. */
 export interface Position {
@@ -8,10 +9,11 @@ export interface Position {
 }
 
 const sections = ['timed', 'newest', 'name'] as const
+/** Of each part of a key the most that its column holds, or that it is a text. */
 const shapes = {
-  timed: ['number', 'number', 'number'],
-  newest: ['number'],
-  name: ['string', 'number'],
+  timed: [Number.MAX_SAFE_INTEGER, partitionCount - 1, Number.MAX_SAFE_INTEGER],
+  newest: [Number.MAX_SAFE_INTEGER],
+  name: ['text', Number.MAX_SAFE_INTEGER],
 } as const
 
 /** A cursor holds for the list that it was given for: with another filter or order it would skip jobs or show them twice. */
@@ -56,14 +58,15 @@ function parsed(cursor: string): unknown[] {
   }
 }
 
-function fits(key: unknown[], shape: readonly ('number' | 'string')[]): boolean {
+function fits(key: unknown[], shape: readonly (number | 'text')[]): boolean {
   return (
     key.length === shape.length &&
-    key.every((part, at) =>
-      shape[at] === 'number'
-        ? Number.isSafeInteger(part) && (part as number) >= 0
-        : typeof part === 'string' && !part.includes('\0'),
-    )
+    key.every((part, at) => {
+      const most = shape[at]
+      return typeof most === 'number'
+        ? Number.isSafeInteger(part) && (part as number) >= 0 && (part as number) <= most
+        : typeof part === 'string' && !part.includes('\0')
+    })
   )
 }
 
