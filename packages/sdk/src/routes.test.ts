@@ -133,18 +133,19 @@ const once: [string, (client: Client, idempotencyKey?: string) => Promise<unknow
   ['create', (c, key) => c.jobs.create({ name: 'n', ...definition }, options(key))],
   ['bulk', (c, key) => c.jobs.bulk({ jobs: [] }, options(key))],
   ['trigger', (c, key) => c.jobs.trigger('j', options(key))],
+  ['backfill', (c, key) => c.jobs.backfill('j', range, options(key))],
+  ['operation', (c, key) => c.operations.start({ action: 'pause', all: true }, options(key))],
 ]
 function options(idempotencyKey: string | undefined) {
   return idempotencyKey === undefined ? {} : { idempotencyKey }
 }
 
-test.each([
-  ['a backfill', (c: Client) => c.jobs.backfill('j', range)],
-  ['an operation', (c: Client) => c.operations.start({ action: 'pause', all: true })],
-])('%s would be begun twice by the server: it has no key, by which it would be repeated', async (_, make) => {
-  const { client, sent } = clientWith({})
+test.each(once)('%s is repeated with the same key when its answer was lost', async (_, make) => {
+  const { client, sent } = clientWith(new Response(null, { status: 503 }), {})
   await make(client)
-  expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual([null])
+  const [first, second] = sent.map(({ headers }) => headers.get('idempotency-key'))
+  expect(sent).toHaveLength(2)
+  expect(second).toBe(first)
 })
 
 test.each(once)('%s has a key of its own for each call, or the one that is given', async (_, make) => {

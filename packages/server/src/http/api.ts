@@ -151,8 +151,8 @@ export interface TicksPort {
 
 /** Ticks that have passed, run on request. */
 export interface BackfillsPort {
-  plan(tenant: number, jobId: string, input: BackfillInput): Promise<BackfillPlan>
-  start(tenant: number, jobId: string, input: BackfillInput): Promise<Backfill>
+  plan(tenant: number, jobId: string, input: BackfillInput, inside?: Inside): Promise<BackfillPlan>
+  start(tenant: number, jobId: string, input: BackfillInput, inside?: Inside): Promise<Backfill>
   list(tenant: number, query: PageQuery & { jobId?: string }): Promise<BackfillList>
   get(tenant: number, backfillId: string): Promise<Backfill>
   cancel(tenant: number, backfillId: string): Promise<Backfill>
@@ -240,8 +240,8 @@ export interface StatsPort {
 
 /** One action on many jobs. */
 export interface OperationsPort {
-  preview(tenant: number, input: OperationInput): Promise<OperationPreview>
-  start(tenant: number, input: OperationInput): Promise<Operation>
+  preview(tenant: number, input: OperationInput, inside?: Inside): Promise<OperationPreview>
+  start(tenant: number, input: OperationInput, inside?: Inside): Promise<Operation>
   list(tenant: number, query: PageQuery): Promise<OperationList>
   get(tenant: number, operationId: string): Promise<Operation>
   cancel(tenant: number, operationId: string): Promise<Operation>

@@ -11,8 +11,8 @@ export class MemoryOperations implements OperationsPort {
     return Promise.resolve({ matched: 2, sample: [{ job_id: 'job_1', name: 'one' }] })
   }
 
-  start: OperationsPort['start'] = (tenant, input) => {
-    this.asked.push({ tenant, start: input })
+  start: OperationsPort['start'] = (tenant, input, inside) => {
+    this.asked.push({ tenant, start: input, ...(inside !== undefined && { inside }) })
     const operation: Operation = {
       operation_id: `op_${String(this.stored.size + 1).padStart(26, '0')}`,
       action: input.action,
