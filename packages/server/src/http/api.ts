@@ -162,7 +162,12 @@ export interface BackfillsPort {
 export interface LoadPort {
   forecast(
     tenant: number,
-    query: { by: 'minute' | 'hour'; from?: string | undefined; target?: string | undefined },
+    query: {
+      by: 'minute' | 'hour'
+      from?: string | undefined
+      target?: string | undefined
+      tags?: string[] | undefined
+    },
   ): Promise<LoadForecast>
   suggestion(tenant: number): Promise<LoadSuggestion>
 }
@@ -211,7 +216,7 @@ export interface RunsPort {
     query: PageQuery & RunFilter,
   ): Promise<{ runs: Run[]; next_cursor: string | null }>
   /** Of all jobs, or of the one that is named. */
-  list(tenant: number, query: PageQuery & RunFilter & { job_id?: string }): Promise<RunList>
+  list(tenant: number, query: PageQuery & RunFilter & { job_id?: string; tags?: string[] }): Promise<RunList>
   get(tenant: number, runId: string): Promise<RunDetail>
   cancel(tenant: number, runId: string): Promise<RunDetail>
   retry(tenant: number, runId: string, input: RedriveInput): Promise<RunDetail>
