@@ -8,9 +8,10 @@ import { seedsOf } from '../kit/seeds.js'
 import { Tenant } from '../kit/tenants.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
-const iso = (ms: number) => new Date(ms).toISOString()
+const iso = (ms: number) => utcText(ms)
 const day = 86_400_000
 
 function acrossOf(node: TestNode, options: Partial<AcrossOptions> = {}): RunsAcross {

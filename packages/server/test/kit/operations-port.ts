@@ -22,7 +22,7 @@ export class MemoryOperations implements OperationsPort {
       done: 0,
       failed: 0,
       errors: [],
-      created_at: '2026-11-01T09:00:00.000Z',
+      created_at: '2026-11-01T09:00:00Z',
       finished_at: null,
     }
     this.stored.set(operation.operation_id, operation)

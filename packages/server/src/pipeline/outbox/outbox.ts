@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { jobIdOf } from '../../platform/ids.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface Request {
   entry: number
@@ -99,7 +100,7 @@ export class Outbox {
       await ports.create(tenant, uuid, {
         ...options,
         name: options.name ?? `${task.slice(0, 160)} ${jobIdOf(uuid)}`,
-        schedule: new Date(due ?? 0).toISOString(),
+        schedule: utcText(due ?? 0),
         target: { type: 'task', task },
         payload,
         // It was asked for in time: however late its transaction commits, it runs.

@@ -18,6 +18,7 @@ import { checkSize, chooseTicks } from './backfill-ticks.js'
 import { audit } from '../audit.js'
 import { changing, type JobName, notFound, type Situation, type Transactional } from './change.js'
 import { allInside } from './creating.js'
+import { utcText } from '../../time/iso-text.js'
 
 const takenStatement = statement<
   { job: number; from: number; to: number; backfill_origin: number },
@@ -183,10 +184,10 @@ function rangeOf(input: BackfillInput, { definition, now }: Situation): { from: 
   const from = read(input.from, '/from', definition.timezone)
   const to = read(input.to, '/to', definition.timezone)
   if (from >= to)
-    throw badRange(`It ends at ${iso(to)}, which is not after ${iso(from)}.`, 'must be after from')
+    throw badRange(`It ends at ${utcText(to)}, which is not after ${utcText(from)}.`, 'must be after from')
   if (to > now)
     throw badRange(
-      `It ends at ${iso(to)}; it is ${iso(now)}. What is ahead runs by itself.`,
+      `It ends at ${utcText(to)}; it is ${utcText(now)}. What is ahead runs by itself.`,
       'must have passed',
     )
   return { from, to }
@@ -222,10 +223,6 @@ function replayOf(backfillId: string): number {
   })
 }
 
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
 function isoOrNull(ms: number | undefined): string | null {
-  return ms === undefined ? null : iso(ms)
+  return ms === undefined ? null : utcText(ms)
 }

@@ -12,6 +12,7 @@ import { hasEnded } from './ended.js'
 import { moveCursors } from './move.js'
 import { type Rescheduled, reschedule } from './reschedule.js'
 import { takeBack } from './taking-back.js'
+import { utcText } from '../../time/iso-text.js'
 
 const editStatement = statement<
   {
@@ -178,7 +179,7 @@ function checkTicks(
     checkFrequency(schedule, now, minIntervalMs)
   } else if (next === null) {
     throw new CarillonError('schedule_in_past', {
-      detail: `The instant is not after ${new Date(Math.max(from, now)).toISOString()}, from when the change applies.`,
+      detail: `The instant is not after ${utcText(Math.max(from, now))}, from when the change applies.`,
       errors: [{ pointer: '/schedule', message: 'lies in the past' }],
     })
   }

@@ -16,6 +16,7 @@ import { type Move, moveCursors, nothingOwed } from './move.js'
 import { readable } from './reading.js'
 import { isStaged, tickBefore } from './taking-back.js'
 import { type Way, wayFor } from './way.js'
+import { utcText } from '../../time/iso-text.js'
 
 const makeWayStatement = statement<
   {
@@ -163,7 +164,7 @@ function runView(
   { situation: { job, uuid, now }, way: { runs, slot, places }, maxAttempts }: PlannedTrigger,
   { seq, version, partition }: Made,
 ): Run {
-  const at = new Date(now).toISOString()
+  const at = utcText(now)
   const waits = places !== null && (slot ?? -1) < 0
   return {
     run_id: runIdOf({ due: now, job, origin: triggerOrigin, seq, partition }),

@@ -13,6 +13,7 @@ import { jobIdOf, newUuid, operationIdOf, uuidOfOperation } from '../../../platf
 import { audit } from '../../audit.js'
 import { allInside, eachForItself } from '../creating.js'
 import { countMatching } from './filter.js'
+import { utcText } from '../../../time/iso-text.js'
 
 interface OperationRow {
   operation: number
@@ -162,8 +163,8 @@ function view(row: OperationRow): Operation {
   return {
     operation_id: operationIdOf(row.uuid),
     ...{ action, filter, state, total, done, failed, errors },
-    created_at: new Date(row.created_at).toISOString(),
-    finished_at: row.finished_at === null ? null : new Date(row.finished_at).toISOString(),
+    created_at: utcText(row.created_at),
+    finished_at: row.finished_at === null ? null : utcText(row.finished_at),
   }
 }
 
