@@ -10,6 +10,7 @@ import {
 import { runStatuses } from './run.js'
 import { stringEnum } from './string-enum.js'
 import { Target } from './target.js'
+import { Tag } from './tag.js'
 
 const text = (max: number, description: string) => Type.String({ minLength: 1, maxLength: max, description })
 
@@ -51,12 +52,6 @@ export type OnExcluded = (typeof excludedPolicies)[number]
 const moment = (description: string) => Type.String({ minLength: 1, maxLength: 64, description })
 const orNull = (max: number, description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], minLength: 1, maxLength: max, description })
-
-export const Tag = Type.String({
-  minLength: 1,
-  maxLength: limits.tag,
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._:/=-]*$',
-})
 
 export const JobTags = Type.Array(Tag, {
   maxItems: limits.tags,

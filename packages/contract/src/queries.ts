@@ -22,6 +22,8 @@ export interface JobQuery {
 export interface RunListQuery {
   status?: RunStatus
   job_id?: string
+  /** Of jobs that have this tag now, or all of them. */
+  tag?: string | readonly string[]
   after?: string
   before?: string
   limit?: number
@@ -31,6 +33,8 @@ export interface ForecastQuery {
   by?: 'minute' | 'hour'
   from?: string
   target?: string
+  /** Of jobs that have this tag, or all of them. */
+  tag?: string | readonly string[]
 }
 
 export interface AuditQuery {

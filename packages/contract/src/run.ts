@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { stringEnum } from './string-enum.js'
+import { tagFilter } from './tag.js'
 
 export const runStatuses = [
   'pending',
@@ -74,6 +75,7 @@ export type RunList = Static<typeof RunList>
 export const acrossFilter = {
   status: runFilter.status,
   job_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Only of this job' })),
+  tag: tagFilter,
   after: Type.Optional(
     Type.String({
       maxLength: 64,

@@ -82,8 +82,7 @@ export interface JobCalls {
     /** Takes a skip or a move back. */
     restoreTick(id: string, at: string): Promise<Tick>
     /** Runs ticks of the past, at a pace, in the background. */
-    /** Never repeated by itself: a second call would be a second backfill. */
-    backfill(id: string, input: BackfillInput): Promise<Backfill>
+    backfill(id: string, input: BackfillInput, options?: OnceOptions): Promise<Backfill>
     /** What a backfill would run. */
     countBackfill(id: string, input: BackfillInput): Promise<BackfillPlan>
     backfills(id: string, page?: { limit?: number; cursor?: string }): Promise<Page<Backfill>>
@@ -216,7 +215,13 @@ function jobTicks(call: CallApi): Pick<Jobs, 'ticks' | 'skipTick' | 'moveTick' |
 function jobBackfills(call: CallApi): Pick<Jobs, 'backfill' | 'countBackfill' | 'backfills'> {
   const path = (id: string) => `${jobPath(id)}/backfills`
   return {
-    backfill: async (id, input) => await call<Backfill>({ method: 'POST', path: path(id), body: input }),
+    backfill: async (id, input, options) =>
+      await call<Backfill>({
+        method: 'POST',
+        path: path(id),
+        body: input,
+        idempotencyKey: keyOf(options),
+      }),
     countBackfill: async (id, input) =>
       await call<BackfillPlan>({ method: 'POST', path: path(id), body: { ...input, dry_run: true } }),
     backfills: async (id, page = {}) =>

@@ -1,12 +1,11 @@
 import type { Operation, OperationPreview, OperationInput, Page } from '@carillon/contract'
-import { type CallApi, pages, pathTo } from './paths.js'
+import { type CallApi, keyOf, type OnceOptions, pages, pathTo } from './paths.js'
 import type { TransportOptions } from './transport.js'
 
 export interface OperationCalls {
   /** One action on all jobs that a filter matches, in the background. */
   readonly operations: {
-    /** Never repeated by itself: a second call would be a second operation. */
-    start(input: OperationInput): Promise<Operation>
+    start(input: OperationInput, options?: OnceOptions): Promise<Operation>
     /** How many jobs would be touched, and some of them. */
     count(input: OperationInput): Promise<OperationPreview>
     list(page?: { limit?: number; cursor?: string }): Promise<Page<Operation>>
@@ -35,7 +34,13 @@ export function operationCalls(call: CallApi, sleep: TransportOptions['sleep']):
   const get = async (id: string) => await call<Operation>({ method: 'GET', path: pathOf(id) })
   return {
     operations: {
-      start: (input) => call<Operation>({ method: 'POST', path: operationsPath, body: input }),
+      start: (input, options) =>
+        call<Operation>({
+          method: 'POST',
+          path: operationsPath,
+          body: input,
+          idempotencyKey: keyOf(options),
+        }),
       count: (input) =>
         call<OperationPreview>({ method: 'POST', path: operationsPath, body: { ...input, dry_run: true } }),
       list,

@@ -88,11 +88,11 @@ const routes: [string, (client: Client) => Promise<unknown>, string, unknown?][]
   ['its cancel', (c) => c.operations.cancel('o'), 'POST /operations/o/cancel', {}],
   [
     'runs',
-    (c) => c.runs.list({ status: 'failed', job_id: 'j', after: at }),
-    `GET /runs?status=failed&job_id=j&after=${encodeURIComponent(at)}`,
+    (c) => c.runs.list({ status: 'failed', job_id: 'j', tag: ['x', 'y'], after: at }),
+    `GET /runs?status=failed&job_id=j&tag=x&tag=y&after=${encodeURIComponent(at)}`,
   ],
   ['stats', (c) => c.stats(), 'GET /stats'],
-  ['forecast', (c) => c.load.forecast({ by: 'hour' }), 'GET /load/forecast?by=hour'],
+  ['forecast', (c) => c.load.forecast({ by: 'hour', tag: 'x' }), 'GET /load/forecast?by=hour&tag=x'],
   ['suggestion', (c) => c.load.suggestion(), 'GET /load/suggestion'],
   ['own key', (c) => c.keys.self(), 'GET /keys/self'],
   ['keys', (c) => c.keys.list(), 'GET /keys'],
@@ -133,18 +133,19 @@ const once: [string, (client: Client, idempotencyKey?: string) => Promise<unknow
   ['create', (c, key) => c.jobs.create({ name: 'n', ...definition }, options(key))],
   ['bulk', (c, key) => c.jobs.bulk({ jobs: [] }, options(key))],
   ['trigger', (c, key) => c.jobs.trigger('j', options(key))],
+  ['backfill', (c, key) => c.jobs.backfill('j', range, options(key))],
+  ['operation', (c, key) => c.operations.start({ action: 'pause', all: true }, options(key))],
 ]
 function options(idempotencyKey: string | undefined) {
   return idempotencyKey === undefined ? {} : { idempotencyKey }
 }
 
-test.each([
-  ['a backfill', (c: Client) => c.jobs.backfill('j', range)],
-  ['an operation', (c: Client) => c.operations.start({ action: 'pause', all: true })],
-])('%s would be begun twice by the server: it has no key, by which it would be repeated', async (_, make) => {
-  const { client, sent } = clientWith({})
+test.each(once)('%s is repeated with the same key when its answer was lost', async (_, make) => {
+  const { client, sent } = clientWith(new Response(null, { status: 503 }), {})
   await make(client)
-  expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual([null])
+  const [first, second] = sent.map(({ headers }) => headers.get('idempotency-key'))
+  expect(sent).toHaveLength(2)
+  expect(second).toBe(first)
 })
 
 test.each(once)('%s has a key of its own for each call, or the one that is given', async (_, make) => {

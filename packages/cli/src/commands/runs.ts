@@ -8,7 +8,8 @@ import type { Look } from '../output/look.js'
 import { outputOf, withJson } from '../output/output.js'
 import { whenInZone } from '../output/time.js'
 import { visible } from '../output/visible.js'
-import { withSettings } from '../settings.js'
+import { append, withSettings } from '../settings.js'
+import { UsageError } from '../usage.js'
 import { runDetails } from '../views/run-detail.js'
 import { runTable } from '../views/runs.js'
 import { showList, upTo } from './client-command.js'
@@ -32,6 +33,11 @@ function runsListCommand(): Command {
     .description("List a job's runs, or those of all jobs, latest tick first")
     .argument('[job]', "a job's id (also of a deleted job), or the name of a live job; without it, all jobs")
     .option('--limit <n>', `how many at most (default ${defaultLimit})`)
+    .option(
+      '--tag <tag>',
+      'of all jobs, only those of jobs with this tag; may be repeated, all of them count',
+      append,
+    )
     .option('--status <status>', 'only these: pending, running, success, failed, dead, skipped or cancelled')
     .option('--after <instant>', 'only ticks from then on: ISO-8601, or 2h for two hours ago')
     .option('--before <instant>', 'only ticks before: ISO-8601, or 2h for two hours ago')
@@ -42,8 +48,11 @@ function runsListCommand(): Command {
     const limit = limitOf(flags.limit) ?? defaultLimit
     const query = queryOf(flags, output.look.now)
     const client = clientOf(command)
+    if (given !== undefined && flags.tag !== undefined)
+      throw new UsageError('--tag is for the runs of all jobs: leave the job out, or the tag.')
     if (given === undefined) {
-      const list = await upTo(flags.limit, (page) => client.runs.list({ ...query, ...page }))
+      const tag = flags.tag === undefined ? {} : { tag: flags.tag }
+      const list = await upTo(flags.limit, (page) => client.runs.list({ ...query, ...tag, ...page }))
       showList(output, list, (runs, look) => runTable(runs, look, { all: true }), 'No runs match.')
       return
     }
@@ -63,6 +72,7 @@ function runsListCommand(): Command {
 
 interface ListFlags {
   limit?: string
+  tag?: string[]
   status?: string
   after?: string
   before?: string

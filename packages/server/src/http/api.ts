@@ -151,8 +151,8 @@ export interface TicksPort {
 
 /** Ticks that have passed, run on request. */
 export interface BackfillsPort {
-  plan(tenant: number, jobId: string, input: BackfillInput): Promise<BackfillPlan>
-  start(tenant: number, jobId: string, input: BackfillInput): Promise<Backfill>
+  plan(tenant: number, jobId: string, input: BackfillInput, inside?: Inside): Promise<BackfillPlan>
+  start(tenant: number, jobId: string, input: BackfillInput, inside?: Inside): Promise<Backfill>
   list(tenant: number, query: PageQuery & { jobId?: string }): Promise<BackfillList>
   get(tenant: number, backfillId: string): Promise<Backfill>
   cancel(tenant: number, backfillId: string): Promise<Backfill>
@@ -162,7 +162,12 @@ export interface BackfillsPort {
 export interface LoadPort {
   forecast(
     tenant: number,
-    query: { by: 'minute' | 'hour'; from?: string | undefined; target?: string | undefined },
+    query: {
+      by: 'minute' | 'hour'
+      from?: string | undefined
+      target?: string | undefined
+      tags?: string[] | undefined
+    },
   ): Promise<LoadForecast>
   suggestion(tenant: number): Promise<LoadSuggestion>
 }
@@ -211,7 +216,7 @@ export interface RunsPort {
     query: PageQuery & RunFilter,
   ): Promise<{ runs: Run[]; next_cursor: string | null }>
   /** Of all jobs, or of the one that is named. */
-  list(tenant: number, query: PageQuery & RunFilter & { job_id?: string }): Promise<RunList>
+  list(tenant: number, query: PageQuery & RunFilter & { job_id?: string; tags?: string[] }): Promise<RunList>
   get(tenant: number, runId: string): Promise<RunDetail>
   cancel(tenant: number, runId: string): Promise<RunDetail>
   retry(tenant: number, runId: string, input: RedriveInput): Promise<RunDetail>
@@ -240,8 +245,8 @@ export interface StatsPort {
 
 /** One action on many jobs. */
 export interface OperationsPort {
-  preview(tenant: number, input: OperationInput): Promise<OperationPreview>
-  start(tenant: number, input: OperationInput): Promise<Operation>
+  preview(tenant: number, input: OperationInput, inside?: Inside): Promise<OperationPreview>
+  start(tenant: number, input: OperationInput, inside?: Inside): Promise<Operation>
   list(tenant: number, query: PageQuery): Promise<OperationList>
   get(tenant: number, operationId: string): Promise<Operation>
   cancel(tenant: number, operationId: string): Promise<Operation>

@@ -42,6 +42,13 @@ export function integersIn(name: string): (request: FastifyRequest) => Promise<v
   }
 }
 
+/** A tag that is given once is a list of one. */
+export function readTags(request: FastifyRequest): Promise<void> {
+  const query = request.query as Record<string, unknown>
+  if (typeof query['tag'] === 'string') query['tag'] = [query['tag']]
+  return Promise.resolve()
+}
+
 export function pageOf({ limit = defaultPage, cursor }: PageParameters): PageQuery {
   return { limit, cursor: cursor ?? null }
 }

@@ -93,7 +93,11 @@ export function composeApi(
       },
       async list(tenant, { job_id: jobId, ...query }) {
         if (jobId === undefined) return across.list(tenant, query)
-        const page = await history.ofJob(await registry.find(tenant, jobId), jobId, query)
+        const job = await registry.find(tenant, jobId)
+        const { tags } = query
+        if (tags !== undefined && !(await across.hasTags(tenant, job, tags)))
+          return { data: [], next_cursor: null }
+        const page = await history.ofJob(job, jobId, query)
         return { data: page.runs, next_cursor: page.next_cursor }
       },
       ...interventions.runs,

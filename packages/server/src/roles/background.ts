@@ -11,10 +11,11 @@ export function composeBackground(
   context: Context,
   hints: { lookNow: () => void; runFired: () => void },
 ): { services: Service[]; operationStarted(): void } {
-  const { database, log } = context
+  const { database, log, config } = context
   const operating = new Operating({
     database,
     log,
+    lateToleranceMs: config.lateToleranceSeconds * 1000,
     onChanged: (action) => (action === 'trigger' ? hints.runFired() : hints.lookNow()),
   })
   const counting = new RunCounting(database)

@@ -4,6 +4,7 @@ import { RunTail } from '../pipeline/record/run-tail.js'
 import { placeFrom } from '../pipeline/record/tail-place.js'
 import type { Service } from '../platform/service.js'
 import { type Context, loop } from './context.js'
+import { utcText } from '../time/iso-text.js'
 
 export interface RunStreams {
   services: Service[]
@@ -40,7 +41,7 @@ export function composeRunStreams(context: Context): RunStreams {
                   place,
                 ),
               onGap: ({ from: since, to, reason }, place) =>
-                onGap({ from: new Date(since).toISOString(), to: new Date(to).toISOString(), reason }, place),
+                onGap({ from: utcText(since), to: utcText(to), reason }, place),
             })
             open.add(onClosing)
             looking.wake()

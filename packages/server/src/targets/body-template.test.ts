@@ -46,7 +46,7 @@ describe('a JSON body', () => {
       none: null,
       run: 'run_1',
       job: ['job_1', 'weekly report'],
-      at: '2026-01-05T09:00:00.000Z',
+      at: '2026-01-05T09:00:00Z',
       unix: 1_767_603_600,
       attempt: 2,
       token: 77,

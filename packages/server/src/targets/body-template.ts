@@ -1,6 +1,7 @@
 import { targetLimits } from '@carillon/contract'
 import { nearest } from '../time/nearest.js'
 import type { Attempt } from './target.js'
+import { utcText } from '../time/iso-text.js'
 
 /**
  * A body of the job's own in place of the envelope. A string is sent as text; anything else as JSON, where a string that
@@ -41,7 +42,7 @@ const named: Readonly<Record<string, Variable>> = {
   job_id: (attempt) => attempt.jobId,
   job_name: (attempt) => attempt.jobName,
   run_id: (attempt) => attempt.runId,
-  scheduled_at: (attempt) => new Date(attempt.scheduledAt).toISOString(),
+  scheduled_at: (attempt) => utcText(attempt.scheduledAt),
   scheduled_at_unix: (attempt) => Math.floor(attempt.scheduledAt / 1000),
   attempt: (attempt) => attempt.attempt,
   fencing_token: (attempt) => attempt.token,

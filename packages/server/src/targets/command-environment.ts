@@ -1,6 +1,7 @@
 import type { CommandTarget } from '@carillon/contract'
 import { traceparent } from './signing.js'
 import type { Attempt } from './target.js'
+import { utcText } from '../time/iso-text.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -23,7 +24,7 @@ export function commandEnvironment(
     CARILLON_JOB_ID: attempt.jobId,
     CARILLON_JOB_NAME: attempt.jobName,
     CARILLON_RUN_ID: attempt.runId,
-    CARILLON_SCHEDULED_AT: new Date(attempt.scheduledAt).toISOString(),
+    CARILLON_SCHEDULED_AT: utcText(attempt.scheduledAt),
     CARILLON_ATTEMPT: String(attempt.attempt),
     CARILLON_FENCING_TOKEN: String(attempt.token),
     CARILLON_IDEMPOTENCY_KEY: attempt.idempotencyKey,

@@ -154,7 +154,7 @@ describe('what a command is told', () => {
       CARILLON_JOB_ID: 'job_1',
       CARILLON_JOB_NAME: 'weekly report',
       CARILLON_RUN_ID: 'run_1',
-      CARILLON_SCHEDULED_AT: '2026-01-05T09:00:00.000Z',
+      CARILLON_SCHEDULED_AT: '2026-01-05T09:00:00Z',
       CARILLON_ATTEMPT: '2',
       CARILLON_FENCING_TOKEN: '77',
       CARILLON_IDEMPOTENCY_KEY: 'job_1:1767603600',

@@ -1,5 +1,6 @@
 import { traceparent } from './signing.js'
 import type { Attempt } from './target.js'
+import { utcText } from '../time/iso-text.js'
 
 /** Belong to one connection, or are set by the HTTP client: from a job they could desynchronise the two sides. */
 const transportHeaders = new Set([
@@ -70,7 +71,7 @@ export function deliveryHeaders(delivery: DeliveryHeaders): string[] {
   set('accept-encoding', 'identity')
   set('Carillon-Job-Id', attempt.jobId)
   set('Carillon-Run-Id', attempt.runId)
-  set('Carillon-Scheduled-At', new Date(attempt.scheduledAt).toISOString())
+  set('Carillon-Scheduled-At', utcText(attempt.scheduledAt))
   set('Carillon-Attempt', String(attempt.attempt))
   set('Carillon-Fencing-Token', String(attempt.token))
   set('Carillon-Catch-Up', String(attempt.catchUp))

@@ -8,6 +8,7 @@ import { SigningError, signatureHeaders } from './signing.js'
 import { capText } from './storable.js'
 import { isSuccess } from './success-codes.js'
 import type { Attempt } from './target.js'
+import { utcText } from '../time/iso-text.js'
 
 const urlInErrorBytes = 300
 const noBytes = new Uint8Array()
@@ -47,7 +48,7 @@ function envelopeOf(attempt: Attempt): WebhookEnvelope {
     job_id: attempt.jobId,
     job_name: attempt.jobName,
     run_id: attempt.runId,
-    scheduled_at: new Date(attempt.scheduledAt).toISOString(),
+    scheduled_at: utcText(attempt.scheduledAt),
     attempt: attempt.attempt,
     fencing_token: attempt.token,
     catch_up: attempt.catchUp,

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseSchedule, type Schedule, type ScheduleSource } from './schedule.js'
 import { timelineOf } from './timeline.js'
+import { utcText } from './iso-text.js'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -35,7 +36,7 @@ const crons = fc
   .map((fields) => fields.join(' '))
 const intervals = fc.tuple(int(60, 100_000), int(0, 4 * day)).map(([every, by]) => ({
   every,
-  anchor: new Date(Date.UTC(2008, 0, 1) + by).toISOString(),
+  anchor: utcText(Date.UTC(2008, 0, 1) + by),
 }))
 const recurrences = fc
   .tuple(

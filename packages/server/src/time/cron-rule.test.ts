@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../../test/kit/ticks.js'
 import { readCron } from './cron-rule.js'
 import { effort } from './effort.js'
+import { utcText } from './iso-text.js'
 
 const day = 86_400_000
 const read = (text: string, andDays = false) => readCron(text, '/schedule', andDays)
@@ -250,8 +251,8 @@ describe('next, previous and count of readings', () => {
         }
         const fits = dayTest(text)
         for (let date = begin; date < end; date += day) {
-          expect([new Date(date).toISOString(), found.has(new Date(date).getUTCDate())]).toEqual([
-            new Date(date).toISOString(),
+          expect([utcText(date), found.has(new Date(date).getUTCDate())]).toEqual([
+            utcText(date),
             fits(new Date(date)),
           ])
         }

@@ -5,6 +5,7 @@ import { effort } from './effort.js'
 import { refusal } from './refusal.js'
 import { instantsOf } from './timeline.js'
 import { WallTicks } from './wall-ticks.js'
+import { utcText } from './iso-text.js'
 
 const daySeconds = 86_400
 /** How many ticks are compared one by one where no analysis can tell. */
@@ -120,7 +121,7 @@ function tooFrequent(first: number, second: number, minIntervalMs: number): Cari
   return refusal(
     'schedule_too_frequent',
     '/schedule',
-    `The ticks ${new Date(first).toISOString()} and ${new Date(second).toISOString()} are ${(second - first) / 1000} s apart; ` +
+    `The ticks ${utcText(first)} and ${utcText(second)} are ${(second - first) / 1000} s apart; ` +
       `at least ${minIntervalMs / 1000} s are required.`,
     'Lengthen the interval, or lower CARILLON_MIN_INTERVAL_SECONDS on the server.',
   )

@@ -4,11 +4,12 @@ import { Account } from '../../src/pipeline/account/account.js'
 import { type OutageJob, registerJob, ticksOf, turnOf } from '../kit/outage.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 /** Leases nothing ahead: what is leased is over at the end of the turn. */
 const promptly = { leaseAheadMs: 0, catchUpPerSecond: 10_000 }
-const iso = (ms: number) => new Date(ms).toISOString()
+const iso = (ms: number) => utcText(ms)
 const clean = { unaccounted: 0, doubled: 0, unexpected: 0, wrong_count: 0, not_verifiable: 0, findings: [] }
 
 function account(): Account {

@@ -5,6 +5,7 @@ import { ledgerOf, queueOf } from '../kit/rows.js'
 import type { TestNode } from '../kit/test-house.js'
 import { until } from '../kit/until.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 const hour = 3_600_000
@@ -31,7 +32,7 @@ async function succeed(node: TestNode, job: { key: number }): Promise<void> {
 
 /** Ended one-off with its run in the state given. */
 async function endedOneOff(node: TestNode) {
-  const job = await node.register({ schedule: new Date((await house().now()) + 1_000).toISOString() })
+  const job = await node.register({ schedule: utcText((await house().now()) + 1_000) })
   await house().clock.advance(1_000)
   await node.beat()
   await node.firing.runOnce()

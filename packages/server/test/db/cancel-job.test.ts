@@ -3,6 +3,7 @@ import { closeAll, lease, resultOf } from '../kit/attempts.js'
 import { expectAccounted, jobRow, stage, staged } from '../kit/changes.js'
 import { ledgerOf, putRuns, queueOf, replaysOf, timerOf } from '../kit/rows.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 
@@ -139,9 +140,9 @@ test('a cancelled job is not paused, resumed, edited or triggered; a second canc
 test('a job that has ended has nothing to cancel; a one-off that is ahead has', async () => {
   const node = await house().node()
   const at = (await house().now()) + 60_000
-  const job = await node.register({ schedule: new Date(at).toISOString() })
+  const job = await node.register({ schedule: utcText(at) })
   expect(await node.registry.cancel(1, job.job_id)).toMatchObject({ state: 'cancelled' })
-  const other = await node.register({ schedule: new Date(at).toISOString() })
+  const other = await node.register({ schedule: utcText(at) })
   await stage(house(), node, 61_000)
   await node.firing.runOnce()
   await expect(node.registry.cancel(1, other.job_id)).rejects.toMatchObject({ code: 'job_ended' })

@@ -9,6 +9,7 @@ import { Tenant } from '../kit/tenants.js'
 import { failed, type NodeOptions, succeeded, type TestNode } from '../kit/test-house.js'
 import { until } from '../kit/until.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 
@@ -311,7 +312,7 @@ test('why and verify say the truth of ticks that were cancelled: waiting, after 
   const node = await house().node({ leaseAheadMs: 0 })
   const job = await OverlappingJob.register(house(), node, { max_retries: 1, overlap_policy: 'ALLOW' })
   const account = accountOf(house())
-  const why = (tick: number) => account.why(1, job.job_id, new Date(job.due(tick)).toISOString())
+  const why = (tick: number) => account.why(1, job.job_id, utcText(job.due(tick)))
   const runOf = async (tick: number) => (await why(tick)).run_id ?? ''
 
   await job.toTick(1)
@@ -337,7 +338,7 @@ test('why and verify say the truth of ticks that were cancelled: waiting, after 
   })
   expect(
     await account.verify(1, {
-      from: new Date(job.due(1)).toISOString(),
+      from: utcText(job.due(1)),
       jobId: job.job_id,
       budgetMs: null,
     }),

@@ -5,6 +5,7 @@ import { ownerBelieving } from '../kit/owner.js'
 import { countOf, ledgerOf, queueOf, replaysOf, timerOf } from '../kit/rows.js'
 import { failed, succeeded, type TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 const minute = 60_000
@@ -303,7 +304,7 @@ describe('a job that ends', () => {
   ] as const)('because it was a one-off that was missed is accounted for under %s', async (policy, row) => {
     const node = await house().node()
     const at = (await house().now()) + 10 * minute
-    const [job] = await missed(node, [{ schedule: new Date(at).toISOString(), missed_window: policy }])
+    const [job] = await missed(node, [{ schedule: utcText(at), missed_window: policy }])
     if (job === undefined) throw new Error('no job')
     expect(await node.registry.get(1, job.job_id)).toMatchObject({ state: 'ended' })
     await node.catchUp.runOnce()

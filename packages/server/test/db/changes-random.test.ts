@@ -12,6 +12,7 @@ import { silentLog } from '../kit/test-database.js'
 import type { TestNode } from '../kit/test-house.js'
 import { type House, useHouse } from '../kit/use-house.js'
 import type { LeasedRun } from '../../src/pipeline/run.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 afterEach(async () => void (await house().query('DELETE FROM carillon.calendars')))
@@ -116,7 +117,7 @@ class Life {
     const tick = data[this.random.between(0, data.length - 1)]
     if (tick === undefined) return
     const at = tick.due
-    const to = new Date(Date.parse(at) + this.random.between(-9_000, 20_000)).toISOString()
+    const to = utcText(Date.parse(at) + this.random.between(-9_000, 20_000))
     const chance = this.random.next()
     const change =
       chance < 0.4
@@ -133,7 +134,7 @@ class Life {
 
   private async pause(): Promise<void> {
     const now = await this.at.now()
-    const until = new Date(now + this.random.between(500, 20_000)).toISOString()
+    const until = utcText(now + this.random.between(500, 20_000))
     await this.node.registry.pause(1, this.job.job_id, this.random.next() < 0.4 ? { until } : {})
   }
 
@@ -155,7 +156,7 @@ class Life {
   async calendar(): Promise<void> {
     const now = await this.at.now()
     const from = now + this.random.between(-10_000, 10_000)
-    const iso = (ms: number) => new Date(ms).toISOString()
+    const iso = (ms: number) => utcText(ms)
     const blackouts = [
       { from: iso(from), to: iso(from + this.random.between(1, 30_000)), reason: 'test' },
       { from: iso(from + 40_000), to: iso(from + 50_000), reason: 'test' },

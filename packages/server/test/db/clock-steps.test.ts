@@ -4,6 +4,7 @@ import { faultsInChain } from '../kit/account.js'
 import { ledgerOf, timerOf } from '../kit/rows.js'
 import { type TestNode, times } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 const minute = 60_000
@@ -146,7 +147,7 @@ describe('a node whose own clock is wrong', () => {
     const jobs = [
       await node.register({ schedule: '*/10 * * * * *', missed_window: 'RUN_ALL' }),
       await node.register({ schedule: '*/20 * * * * *', missed_window: 'SKIP' }),
-      await node.register({ schedule: new Date(since + 90_000).toISOString() }),
+      await node.register({ schedule: utcText(since + 90_000) }),
     ]
     await live(node, 30_000, 5_000)
     await house().clock.advance(2 * minute)

@@ -7,6 +7,7 @@ import { Gate } from '../kit/gate.js'
 import { countOf, ledgerOf, putRuns, queueOf, timerOf } from '../kit/rows.js'
 import { succeeded, type TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 
@@ -246,7 +247,7 @@ test('a deleted job is not found any more, and its runs still answer', async () 
 
 test('a job that has ended can be deleted while its last run is under way', async () => {
   const node = await house().node()
-  const job = await node.register({ schedule: new Date((await house().now()) + 1_000).toISOString() })
+  const job = await node.register({ schedule: utcText((await house().now()) + 1_000) })
   await stage(node, 1_000)
   const [run] = await lease(node)
   if (run === undefined) throw new Error('no run')

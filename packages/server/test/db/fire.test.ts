@@ -4,6 +4,7 @@ import { handAllTo, heldNow, ownerBelieving } from '../kit/owner.js'
 import { countOf, ledgerOf, queueOf, timerOf } from '../kit/rows.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 
@@ -230,7 +231,7 @@ test('a timer that somebody holds is left for the next pass and holds up no othe
 test('a one-off fires once and ends its job', async () => {
   const node = await house().node()
   const at = (await house().now()) + 5_000
-  const job = await node.register({ schedule: new Date(at).toISOString() })
+  const job = await node.register({ schedule: utcText(at) })
   await house().clock.advance(5_000)
   await node.firing.runOnce()
   await node.firing.runOnce()

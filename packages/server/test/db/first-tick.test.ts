@@ -39,7 +39,7 @@ test('a tick is staged ahead, started at its instant and closed in the ledger', 
   expect(run).toMatchObject({
     status: 'success',
     attempt: 1,
-    scheduled_at: new Date(job.next_run_at ?? '').toISOString(),
+    scheduled_at: job.next_run_at,
     catch_up: false,
   })
   expect(Date.parse(run?.started_at ?? '')).toBeGreaterThanOrEqual(Date.parse(run?.scheduled_at ?? ''))

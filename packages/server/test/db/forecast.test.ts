@@ -41,6 +41,22 @@ test('a forecast has 24 hours by the minute and 7 days by the hour, of active jo
   })
 })
 
+test('a forecast is of the jobs that have all tags asked for', async () => {
+  const node = await house().node()
+  await node.register({ schedule: '0 * * * *', tags: ['nightly', 'team:a'] })
+  await node.register({ schedule: '0 * * * *', tags: ['nightly'] })
+  await node.register({ schedule: '0 * * * *' })
+  const forecasts = forecastsOf(node)
+  const firings = async (tags?: string[]) => {
+    const { jobs, buckets } = await forecasts.forecast(1, { by: 'hour', tags })
+    return [jobs, buckets.reduce((sum, bucket) => sum + bucket.firings, 0)]
+  }
+  expect(await firings()).toEqual([3, 3 * 168])
+  expect(await firings(['nightly'])).toEqual([2, 2 * 168])
+  expect(await firings(['nightly', 'team:a'])).toEqual([1, 168])
+  expect(await firings(['absent'])).toEqual([0, 0])
+})
+
 test('a forecast is kept for a minute', async () => {
   const node = await house().node()
   await node.register({ schedule: '0 * * * *' })

@@ -6,9 +6,10 @@ import { die, endAll, hands } from '../kit/letters.js'
 import { ledgerOf, putRuns, queueOf } from '../kit/rows.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
-const iso = (ms: number) => new Date(ms).toISOString()
+const iso = (ms: number) => utcText(ms)
 
 async function pages(node: TestNode, job: { key: number; job_id: string }, limit: number): Promise<Run[]> {
   const runs: Run[] = []

@@ -5,6 +5,7 @@ import { ApiServer, jobInput, turnOf } from '../kit/api-server.js'
 import { Gate } from '../kit/gate.js'
 import { type Fate, PgProxy, type Seen } from '../kit/pg-proxy.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 
@@ -48,7 +49,7 @@ describe('a call that is repeated', () => {
 
   test('is answered also when the job could not be created any more: its instant has passed', async () => {
     const api = await server()
-    const input = jobInput({ schedule: new Date((await house().now()) + 60_000).toISOString() })
+    const input = jobInput({ schedule: utcText((await house().now()) + 60_000) })
     const first = await api.create(input, 'key')
     await house().clock.advance(2 * 3_600_000)
     expect((await api.create(input)).body.code).toBe('schedule_in_past')

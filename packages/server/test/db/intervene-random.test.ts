@@ -9,6 +9,7 @@ import { queueOf } from '../kit/rows.js'
 import { seedsOf } from '../kit/seeds.js'
 import type { TestNode } from '../kit/test-house.js'
 import { type House, useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 let redriven = 0
@@ -140,7 +141,7 @@ test.each(seedsOf(3, 1_234, 77_001))(
     }
     expect(
       await accountOf(house()).verify(1, {
-        from: new Date(from).toISOString(),
+        from: utcText(from),
         jobId: job.job_id,
         budgetMs: null,
       }),

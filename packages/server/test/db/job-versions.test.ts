@@ -1,6 +1,7 @@
 import type { JobInput } from '@carillon/contract'
 import { expect, test } from 'vitest'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 
@@ -67,7 +68,7 @@ test('upserts that race with deletes and cancels of the job always end in a live
 
 test('a one-off that has run is left when it is applied again; another definition or a cancel makes a new one', async () => {
   const node = await house().node()
-  const at = new Date((await house().now()) + 5_000).toISOString()
+  const at = utcText((await house().now()) + 5_000)
   const once = { ...input, schedule: at, misfire_grace_seconds: 3600 }
   const { job } = await node.registry.upsert(1, once, undefined)
   await house().clock.advance(6_000)

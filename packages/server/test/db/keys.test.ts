@@ -5,6 +5,7 @@ import { openApi } from '../kit/api-house.js'
 import { createTestDatabase, silentLog, type TestDatabase } from '../kit/test-database.js'
 import { until } from '../kit/until.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 
@@ -42,7 +43,7 @@ describe('a key', () => {
 
   test('opens nothing after its end', async () => {
     const { make, opens, forget } = await open()
-    const end = new Date((await house().now()) + 60_000).toISOString()
+    const end = utcText((await house().now()) + 60_000)
     const { key } = await make({ name: 'short', role: 'viewer', expires_at: end })
     expect(await opens(key)).toBe(true)
     await house().clock.advance(60_000)

@@ -24,6 +24,7 @@ function workshop(node: TestNode, chunk?: number) {
     operating: new Operating({
       database: node.database,
       log: silentLog,
+      lateToleranceMs: 15_000,
       onChanged: (action) => void changed.push(action),
       ...(chunk !== undefined && { chunk }),
     }),
@@ -138,6 +139,26 @@ describe('an operation on many jobs', () => {
       errors: [{ job_id: jobs[1]?.job_id, code: 'job_ended' }],
     })
   })
+
+  test.each(['pause', 'resume', 'trigger', 'tag', 'untag'] as const)(
+    'does not %s a job that was cancelled: it says so, and goes on with the others',
+    async (action) => {
+      const node = await house().node()
+      const jobs = await some(node, 2)
+      await node.registry.cancel(1, jobs[0]?.job_id ?? '')
+      const tags = action === 'tag' || action === 'untag' ? { tags: ['x'] } : {}
+      const { operations, operating } = workshop(node)
+      const { operation_id: id } = await operations.start(1, { action, all: true, ...tags })
+      await toTheEnd(operating)
+      expect(await operations.get(1, id)).toMatchObject({
+        state: 'done',
+        done: 1,
+        failed: 1,
+        errors: [{ job_id: jobs[0]?.job_id, code: 'job_cancelled' }],
+      })
+      expect((await states(jobs))[0]).toBe('cancelled')
+    },
+  )
 
   test('has failed where nothing could be done', async () => {
     const node = await house().node()

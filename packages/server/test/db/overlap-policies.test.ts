@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { OverlappingJob } from '../kit/overlapping-job.js'
 import { countOf, ledgerOf, queueOf, timerOf } from '../kit/rows.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 
@@ -228,7 +229,7 @@ describe('the cursor of a tick that waits or replaces', () => {
 
   test('ends with the schedule', async () => {
     const job = await jobWith({ overlap_policy: 'QUEUE' })
-    const ends_at = new Date(job.due(2) + 1).toISOString()
+    const ends_at = utcText(job.due(2) + 1)
     await house().query('UPDATE carillon.jobs SET definition = definition || $2::jsonb WHERE job = $1', [
       job.key,
       JSON.stringify({ ends_at }),

@@ -187,6 +187,7 @@ describe('the list of jobs, by what is rare about them', () => {
     ...none,
     tenant: 2,
     states: ['active', 'paused', 'ended', 'cancelled'],
+    rare_id: false,
     by_name: false,
     after_name: '',
     after_job: Number.MAX_SAFE_INTEGER,
@@ -195,6 +196,12 @@ describe('the list of jobs, by what is rare about them', () => {
 
   test.each([
     ['a part of the name', { pattern: '%rarity%' }, ['jobs_name_search', 'jobs_text_search']],
+    [
+      'the beginning of an id',
+      { pattern: '%job_0%', id_from: rareId(0), id_to: rareId(9), rare_id: true },
+      ['jobs_id_key'],
+    ],
+    ['its target', { routes: [1020] }, ['jobs_by_route']],
     ['tags', { tags: ['rare'] }, ['jobs_by_tag']],
     ['its owner', { managed_by: 'owner' }, ['jobs_by_owner']],
   ])('%s', async (_name, filter, expected) => {
@@ -210,6 +217,10 @@ test('every statement that is named here is there', () => {
     expect.arrayContaining([...Object.keys(mayScan), ...Object.keys(intended), ...ofTheFleet]),
   )
 })
+
+function rareId(last: number): string {
+  return last.toString().padStart(32, '0')
+}
 
 /**
  * The large tables that a plan goes through: by a scan of the table, or of an index without a condition on its first

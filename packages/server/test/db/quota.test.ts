@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { ApiServer, jobInput, turnOf } from '../kit/api-server.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 const tenDue = { maxJobs: 10, createPerSecond: 0 }
@@ -47,7 +48,7 @@ test('a job that ended by itself gives its place back within a second', async ()
   const { node, servers } = await fleet({ maxJobs: 1, createPerSecond: 0 }, 1)
   const [server] = servers as [ApiServer]
   const now = await house().now()
-  await server.create({ schedule: new Date(now + 2_000).toISOString() })
+  await server.create({ schedule: utcText(now + 2_000) })
   expect((await server.create()).status).toBe(429)
   await house().clock.advance(2_000)
   await node.beat()
@@ -71,7 +72,7 @@ test('a job that comes back to life is counted', async () => {
   const { node, servers } = await fleet({ maxJobs: 2, createPerSecond: 0 }, 1)
   const [server] = servers as [ApiServer]
   const now = await house().now()
-  const mortal = await server.create({ schedule: new Date(now + 2_000).toISOString() })
+  const mortal = await server.create({ schedule: utcText(now + 2_000) })
   await server.create()
   await house().clock.advance(2_000)
   await node.beat()

@@ -6,6 +6,7 @@ import { OverlappingJob } from '../kit/overlapping-job.js'
 import { ledgerOf, putRuns, queueOf } from '../kit/rows.js'
 import { Tenant } from '../kit/tenants.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 const anHour = 3_600_000
@@ -19,7 +20,7 @@ describe('a re-driven run', () => {
     await house().clock.advance(anHour)
     expect(await hands(node).deadLetters.redrive(1, runId, {})).toMatchObject({
       run_id: runId,
-      scheduled_at: new Date(before?.due ?? 0).toISOString(),
+      scheduled_at: utcText(before?.due ?? 0),
       status: 'pending',
       attempt: 1,
       round: 2,
@@ -289,10 +290,9 @@ test('why and verify say the truth of a tick that died, was re-driven and succee
   await job.close(run, { outcome: 'failed', error: 'answered 500', reason: 'http_status' })
   await house().clock.advance(1)
   const account = accountOf(house())
-  const at = new Date(run.due).toISOString()
+  const at = utcText(run.due)
   const why = () => account.why(1, job.job_id, at)
-  const verify = () =>
-    account.verify(1, { from: new Date(run.due - 1).toISOString(), jobId: job.job_id, budgetMs: null })
+  const verify = () => account.verify(1, { from: utcText(run.due - 1), jobId: job.job_id, budgetMs: null })
   const letter = (await hands(node).deadLetters.list(1, { limit: 1, cursor: null })).data[0]
   const clean = { expected: 1, unaccounted: 0, doubled: 0, findings: [] }
 
@@ -328,7 +328,7 @@ test('of a dead letter that was discarded why says so', async () => {
   await job.close(run, { outcome: 'failed' })
   const [letter] = (await hands(node).deadLetters.list(1, { limit: 1, cursor: null })).data
   await hands(node).deadLetters.discard(1, letter?.run_id ?? '')
-  expect(await accountOf(house()).why(1, job.job_id, new Date(run.due).toISOString())).toMatchObject({
+  expect(await accountOf(house()).why(1, job.job_id, utcText(run.due))).toMatchObject({
     verdict: 'ran',
     todo: expect.stringContaining('discarded') as string,
   })

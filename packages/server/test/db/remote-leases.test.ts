@@ -6,6 +6,7 @@ import { putRuns, queueOf } from '../kit/rows.js'
 import { Tenant } from '../kit/tenants.js'
 import { until } from '../kit/until.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 const hourly = { schedule: '@every 1h' }
@@ -27,7 +28,7 @@ describe('a lease call', () => {
       job_name: job.name,
       task: 'task',
       payload: { to: 'ops' },
-      scheduled_at: new Date(queued?.due ?? 0).toISOString(),
+      scheduled_at: utcText(queued?.due ?? 0),
       attempt: 1,
       max_attempts: 9,
       catch_up: false,

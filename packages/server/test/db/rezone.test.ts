@@ -6,6 +6,7 @@ import { queueOf, timerOf } from '../kit/rows.js'
 import { silentLog } from '../kit/test-database.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 const newData = '2099z'
@@ -84,7 +85,7 @@ describe('new zone data', () => {
     const old = await jobOf(job)
     await runAll(rezoneOf(node))
     const after = await timerOf(house(), job)
-    expect(new Date(after.due ?? 0).toISOString()).toBe('2026-11-03T08:00:00.000Z')
+    expect(utcText(after.due ?? 0)).toBe('2026-11-03T08:00:00Z')
     expect(after).toMatchObject({
       start_at: after.due,
       rev: before.rev + 1,

@@ -8,9 +8,10 @@ import { seedsOf } from '../kit/seeds.js'
 import { Tenant } from '../kit/tenants.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
-const iso = (ms: number) => new Date(ms).toISOString()
+const iso = (ms: number) => utcText(ms)
 const day = 86_400_000
 
 function acrossOf(node: TestNode, options: Partial<AcrossOptions> = {}): RunsAcross {
@@ -122,6 +123,31 @@ describe('the runs of all jobs', () => {
     expect(statuses).toHaveLength(2)
     expect(statuses).toEqual(expect.arrayContaining([[second, 'success']]))
     expect(statuses.find(([id]) => id === first)?.[1]).not.toBe('dead')
+  })
+
+  test('are narrowed by the tags that their jobs have now, all of them, on either side', async () => {
+    const node = await house().node()
+    const both = await node.register({ tags: ['nightly', 'team:a'] })
+    const one = await node.register({ tags: ['nightly'] })
+    const none = await node.register()
+    const now = await house().now()
+    for (const job of [both, one, none]) {
+      await ended(job, now - 5_000)
+      await putRuns(house(), job)
+    }
+    const across = acrossOf(node)
+    const found = async (...tags: string[]) =>
+      (await all(across, { tags, limit: 1 })).runs.map(({ job_id, status }) => `${status} ${job_id}`).sort()
+    const of = (...jobs: { job_id: string }[]) =>
+      jobs.flatMap(({ job_id }) => [`pending ${job_id}`, `success ${job_id}`]).sort()
+    expect(await found('nightly')).toEqual(of(both, one))
+    expect(await found('team:a', 'nightly')).toEqual(of(both))
+    expect(await found('team')).toEqual([])
+    await node.registry.edit(1, one.job_id, { tags: ['team:a'] })
+    expect(await found('team:a')).toEqual(of(both, one))
+    expect(await across.hasTags(1, both.key, ['team:a', 'nightly'])).toBe(true)
+    expect(await across.hasTags(1, one.key, ['team:a', 'nightly'])).toBe(false)
+    expect(await across.hasTags(2, both.key, ['nightly'])).toBe(false)
   })
 
   test('are narrowed by status, on either side', async () => {

@@ -9,6 +9,7 @@ import { jobAt, lease, say, targetRow } from '../kit/hosts.js'
 import { putRuns } from '../kit/rows.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const house = useHouse()
 
@@ -46,7 +47,7 @@ describe('the hosts of a tenant', () => {
     await putRuns(house(), job, { count: 6, availableAt: since })
     await lease(node, 2)
     expect(await node.targets.get(1, 'a.test')).toMatchObject({
-      ...{ jobs: 1, in_flight: 2, waiting: 4, waiting_since: new Date(since).toISOString() },
+      ...{ jobs: 1, in_flight: 2, waiting: 4, waiting_since: utcText(since) },
       breaker: { state: 'closed', since: null },
     })
   })
@@ -83,7 +84,7 @@ describe('why a run waits', () => {
       Math.floor((row?.due ?? 0) / 1_000) * 1_000,
       row?.due,
     ])
-    const at = new Date(Math.floor((row?.due ?? 0) / 1_000) * 1_000).toISOString()
+    const at = utcText(Math.floor((row?.due ?? 0) / 1_000) * 1_000)
     const [listed] = await node.runs(job)
     return { ...(await account.why(1, job.job_id, at)), listed: listed?.reason }
   }
@@ -100,7 +101,7 @@ describe('why a run waits', () => {
     await house().clock.advance(3_000)
     await putRuns(house(), job)
     const { reason, summary, listed } = await why(node, job)
-    const at = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z')
+    const at = utcText
     expect({ reason, listed }).toEqual({ reason: 'breaker_open', listed: 'breaker_open' })
     expect(summary).toContain(`a.test since ${at(now)} (connect ECONNREFUSED)`)
     expect(summary).toContain(`let through at ${at(now + 10_000)}`)

@@ -1,6 +1,7 @@
 import type { Verification } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
 import { type HandMadeJob, minute, useHandMade } from '../kit/hand-made.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const hand = useHandMade()
 
@@ -158,7 +159,7 @@ describe('ticks that nobody has reached', () => {
 
 describe('corruption', () => {
   const found = (result: Verification) => result.findings.map(({ tick, kind }) => [tick, kind])
-  const iso = (minutes: number) => new Date(minute(minutes)).toISOString()
+  const iso = (minutes: number) => utcText(minute(minutes))
 
   test('a row that is gone is found', async () => {
     const job = await tenRuns([4])
@@ -242,8 +243,8 @@ describe('corruption', () => {
     const result = await verify(job)
     expect(result).toMatchObject({ expected: 10, ran: 10, unexpected: 3, unaccounted: 0 })
     expect(found(result)).toEqual([
-      [new Date(minute(4) + 1).toISOString(), 'unexpected'],
-      [new Date(minute(5) + 2).toISOString(), 'unexpected'],
+      [utcText(minute(4) + 1), 'unexpected'],
+      [utcText(minute(5) + 2), 'unexpected'],
       [iso(6.5), 'unexpected'],
     ])
   })

@@ -1,9 +1,10 @@
 import type { Why } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
 import { type HandMadeJob, minute, useHandMade } from '../kit/hand-made.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const hand = useHandMade()
-const iso = (minutes: number) => new Date(minute(minutes)).toISOString()
+const iso = (minutes: number) => utcText(minute(minutes))
 const containing = (text: string) => expect.stringContaining(text) as string
 
 function why(job: HandMadeJob, at: number | string): Promise<Why> {
@@ -114,7 +115,7 @@ describe('an instant that is no tick', () => {
       verdict: 'no_tick',
       reason: 'dst_gap',
       todo: containing('run_after'),
-      at: '2027-03-28T01:00:00.000Z',
+      at: '2027-03-28T01:00:00Z',
     })
     await hand().skipped(job, Date.parse('2027-03-28T01:00:00Z'), 'dst_gap', { ticks: 2 })
     expect((await why(job, '2027-03-28T02:30:00')).summary).toContain(
@@ -134,7 +135,7 @@ describe('the instant asked about', () => {
     ])
       expect(await why(job, text)).toMatchObject({
         verdict: 'future',
-        at: '2026-11-03T08:00:00.000Z',
+        at: '2026-11-03T08:00:00Z',
         local: '2026-11-03T09:00:00+01:00',
         timezone: 'Europe/Madrid',
       })

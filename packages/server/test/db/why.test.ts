@@ -4,9 +4,10 @@ import { parkedUntil } from '../../src/pipeline/parked.js'
 import { explain, knownReasons } from '../../src/pipeline/account/reasons.js'
 import { type HandMadeJob, minute, useHandMade } from '../kit/hand-made.js'
 import { testEpoch } from '../kit/test-clock.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 const hand = useHandMade()
-const iso = (minutes: number) => new Date(minute(minutes)).toISOString()
+const iso = (minutes: number) => utcText(minute(minutes))
 const containing = (text: string) => expect.stringContaining(text) as string
 
 function why(job: HandMadeJob, at: number | string): Promise<Why> {
@@ -40,7 +41,7 @@ describe('a tick that ran', () => {
       at: iso(2),
       before: iso(1),
       after: iso(3),
-      segment: { version: 1, from: new Date(testEpoch).toISOString(), to: null },
+      segment: { version: 1, from: utcText(testEpoch), to: null },
       start_at: iso(2),
       fired_at: iso(2),
       range: null,

@@ -12,7 +12,7 @@ import type { AccessPort, AuditPort, KeysPort, PageQuery, TenantsPort } from '..
 import { keyIdOf, newUuid } from '../../src/platform/ids.js'
 import { newKey } from '../../src/platform/key.js'
 
-const made = '2026-11-01T00:00:00.000Z'
+const made = '2026-11-01T00:00:00Z'
 
 /** Nobody needs a key, and none opens. */
 export const openAccess: AccessPort = {

@@ -37,7 +37,7 @@ export class MemoryAccount implements AccountPort {
   setBrake(input: Parameters<AccountPort['setBrake']>[0]): Promise<Brake> {
     this.asked.push(input)
     const { window_factor = 1, catch_up_factor = 1, reason } = input
-    const times = { set_at: '2026-11-02T12:00:00.000Z', ends_at: '2026-11-02T12:30:00.000Z' }
+    const times = { set_at: '2026-11-02T12:00:00Z', ends_at: '2026-11-02T12:30:00Z' }
     this.current = { window_factor, catch_up_factor, reason, ...times }
     return Promise.resolve(this.current)
   }
@@ -53,19 +53,19 @@ export function someWhy(jobId: string): Why {
   return {
     job_id: jobId,
     job: 'digest',
-    at: '2026-11-02T09:00:00.000Z',
+    at: '2026-11-02T09:00:00Z',
     local: '2026-11-02T10:00:00+01:00',
     timezone: 'Europe/Madrid',
-    now: '2026-11-02T12:00:00.000Z',
+    now: '2026-11-02T12:00:00Z',
     verdict: 'skipped',
     run_id: null,
     doubled: false,
     summary: 'Not run (overlap): the run of an earlier tick was still going on.',
     reason: 'overlap',
     todo: 'overlap_policy QUEUE lets one tick wait.',
-    before: '2026-11-02T08:00:00.000Z',
-    after: '2026-11-02T10:00:00.000Z',
-    segment: { version: 1, from: '2026-11-01T00:00:00.000Z', to: null, zone_data: '2026a' },
+    before: '2026-11-02T08:00:00Z',
+    after: '2026-11-02T10:00:00Z',
+    segment: { version: 1, from: '2026-11-01T00:00:00Z', to: null, zone_data: '2026a' },
     start_at: null,
     fired_at: null,
     leased_at: null,
@@ -77,8 +77,8 @@ export function someWhy(jobId: string): Why {
 
 export function someVerification(given: Partial<Verification> = {}): Verification {
   return {
-    from: '2026-11-02T09:00:00.000Z',
-    to: '2026-11-02T12:00:00.000Z',
+    from: '2026-11-02T09:00:00Z',
+    to: '2026-11-02T12:00:00Z',
     jobs: 2,
     expected: 10,
     ran: 4,
@@ -104,7 +104,7 @@ export function someVerification(given: Partial<Verification> = {}): Verificatio
 }
 
 const someCluster: ClusterView = {
-  now: '2026-11-02T12:00:00.000Z',
+  now: '2026-11-02T12:00:00Z',
   nodes: [],
   workers: { alive: 0, data: [] },
   partitions: [],

@@ -1,6 +1,7 @@
 import type { JobDefinition } from '@carillon/contract'
 import { parseSchedule } from '../../src/time/schedule.js'
 import type { LedgerRow } from './rows.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 export interface Rule {
   schedule: JobDefinition['schedule']
@@ -27,7 +28,7 @@ export function faultsInChain(rows: readonly LedgerRow[], rule: Rule, from: numb
   const final = rows.filter((row) => row.final).sort((a, b) => a.due - b.due)
   let expected = schedule.next(from)
   for (const row of final) {
-    const name = `${row.outcome} ${new Date(row.due).toISOString()}`
+    const name = `${row.outcome} ${utcText(row.due)}`
     if (row.due !== expected) faults.push(`${name} stands where ${expected ?? 'nothing'} was expected`)
     const last = row.due_to ?? row.due
     const counted = ticksBetween(rule, row.due - 1, last).length

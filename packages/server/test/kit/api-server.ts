@@ -1,6 +1,8 @@
 import type { Job, JobInput } from '@carillon/contract'
 import { Database } from '../../src/db/pool.js'
 import { createHttpServer, type HttpServer } from '../../src/http/server.js'
+import { Backfills } from '../../src/pipeline/register/backfills.js'
+import { Operations } from '../../src/pipeline/register/bulk/operations.js'
 import { Idempotency } from '../../src/pipeline/idempotency.js'
 import { Registry } from '../../src/pipeline/register/registry.js'
 import { httpOptions, MemoryPorts } from './http-ports.js'
@@ -15,7 +17,7 @@ export interface ApiServerOptions {
   maxBulkBodyBytes?: number
 }
 
-/** A server that creates and triggers jobs over HTTP, with connections of its own. Several are a fleet. */
+/** A server that creates and triggers jobs, and begins backfills and operations, over HTTP, with connections of its own. Several are a fleet. */
 export class ApiServer {
   private constructor(
     readonly registry: Registry,
@@ -41,7 +43,16 @@ export class ApiServer {
       checkTarget: () => undefined,
       onChanged: () => undefined,
     })
-    const api = Object.assign(new MemoryPorts(), { jobs: registry, idempotency })
+    const api = Object.assign(new MemoryPorts(), {
+      jobs: registry,
+      idempotency,
+      backfills: new Backfills({
+        database,
+        mostTicks: 1_000,
+        jobOf: (tenant, jobId) => registry.find(tenant, jobId),
+      }),
+      operations: new Operations(database),
+    })
     const { maxBulkBodyBytes } = options
     const http = createHttpServer(
       httpOptions({ api, ...(maxBulkBodyBytes !== undefined && { maxBulkBodyBytes }) }),

@@ -20,7 +20,7 @@ export class MemoryCalendars implements CalendarsPort {
 
   put(_tenant: number, name: string, { dates, blackouts = [] }: CalendarInput): Promise<Calendar> {
     const version = (this.stored.get(name)?.version ?? 0) + 1
-    const calendar = { name, version, dates, blackouts, updated_at: '2026-11-01T00:00:00.000Z', jobs: 0 }
+    const calendar = { name, version, dates, blackouts, updated_at: '2026-11-01T00:00:00Z', jobs: 0 }
     this.stored.set(name, calendar)
     return Promise.resolve(calendar)
   }

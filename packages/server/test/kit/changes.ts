@@ -4,10 +4,11 @@ import { parkedUntil } from '../../src/pipeline/parked.js'
 import { faultsInLives } from './lives.js'
 import type { TestNode } from './test-house.js'
 import type { House } from './use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 export type TestJob = Awaited<ReturnType<TestNode['register']>>
 
-export const iso = (ms: number) => new Date(ms).toISOString()
+export const iso = (ms: number) => utcText(ms)
 
 /** Lets time pass, and fires what is due or near. */
 export async function stage(house: House, node: TestNode, afterMs: number): Promise<void> {

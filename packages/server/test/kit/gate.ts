@@ -10,7 +10,7 @@ export class Gate {
   static async closeBefore(
     house: House,
     event: 'INSERT' | 'UPDATE' | 'DELETE',
-    table: 'queue' | 'timers' | 'dead_letters' | 'ledger_default' | 'partitions',
+    table: 'queue' | 'timers' | 'dead_letters' | 'ledger_default' | 'partitions' | 'replays' | 'operations',
   ): Promise<Gate> {
     const holder = await house.session()
     await house.query(`CREATE OR REPLACE FUNCTION carillon_test.gate() RETURNS trigger LANGUAGE plpgsql AS $$

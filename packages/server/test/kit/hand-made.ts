@@ -5,6 +5,7 @@ import { jobIdOf, newUuid } from '../../src/platform/ids.js'
 import { partitionOf } from '../../src/platform/partition.js'
 import { TestClock, testEpoch } from './test-clock.js'
 import { createTestDatabase, type TestDatabase } from './test-database.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 export const zoneData = process.versions.tz ?? 'unknown'
 export const lateToleranceMs = 15_000
@@ -225,8 +226,8 @@ export class HandMade {
   /** A range of minutes after the epoch, verified; for one job or for all. */
   verify(fromMinute: number, toMinute: number, job?: HandMadeJob) {
     return this.account.verify(null, {
-      from: new Date(minute(fromMinute)).toISOString(),
-      to: new Date(minute(toMinute)).toISOString(),
+      from: utcText(minute(fromMinute)),
+      to: utcText(minute(toMinute)),
       jobId: job?.job_id,
       budgetMs: null,
     })

@@ -177,7 +177,7 @@ export class MemoryPorts implements ApiPorts {
 
 const noCounts = { fired: 0, success: 0, failed: 0, dead: 0, skipped: 0, lag_ms: null }
 const noStats: Stats = {
-  now: '2026-11-01T09:00:00.000Z',
+  now: '2026-11-01T09:00:00Z',
   jobs: { active: 0, paused: 0, ended: 0, cancelled: 0 },
   queue: { ready: 0, running: 0, waiting_retry: 0, parked: 0, oldest_ready_ms: null },
   last_minute: noCounts,
@@ -241,7 +241,7 @@ export function jobFrom(input: JobInput, number: number): Job {
     max_runs: input.max_runs ?? null,
     jitter_seconds: input.jitter_seconds ?? 0,
     fire_window_seconds: input.fire_window_seconds ?? 0,
-    next_run_at: '2026-12-01T09:00:00.000Z',
+    next_run_at: '2026-12-01T09:00:00Z',
     target: input.target ?? { type: 'task', task: 'log' },
     payload: input.payload ?? null,
     idempotency_key_template: input.idempotency_key_template ?? '{{job_id}}:{{scheduled_at_unix}}',
@@ -254,8 +254,8 @@ export function jobFrom(input: JobInput, number: number): Job {
     max_concurrent: input.max_concurrent ?? null,
     priority: input.priority ?? 5,
     timeout_seconds: input.timeout_seconds ?? 300,
-    created_at: '2026-11-01T00:00:00.000Z',
-    updated_at: '2026-11-01T00:00:00.000Z',
+    created_at: '2026-11-01T00:00:00Z',
+    updated_at: '2026-11-01T00:00:00Z',
     ended_at: null,
     paused_at: null,
     pause_reason: null,
@@ -273,10 +273,10 @@ export function runOf(jobId: string, number: number, given: Partial<Run> = {}): 
   return {
     run_id: `run_${String(number).padStart(30, '0')}`,
     job_id: jobId,
-    scheduled_at: '2026-11-01T09:00:00.000Z',
-    available_at: '2026-11-01T09:00:00.000Z',
+    scheduled_at: '2026-11-01T09:00:00Z',
+    available_at: '2026-11-01T09:00:00Z',
     started_at: '2026-11-01T09:00:00.012Z',
-    finished_at: '2026-11-01T09:00:01.000Z',
+    finished_at: '2026-11-01T09:00:01Z',
     duration_ms: null,
     status: 'success',
     attempt: 1,

@@ -11,8 +11,8 @@ export class MemoryOperations implements OperationsPort {
     return Promise.resolve({ matched: 2, sample: [{ job_id: 'job_1', name: 'one' }] })
   }
 
-  start: OperationsPort['start'] = (tenant, input) => {
-    this.asked.push({ tenant, start: input })
+  start: OperationsPort['start'] = (tenant, input, inside) => {
+    this.asked.push({ tenant, start: input, ...(inside !== undefined && { inside }) })
     const operation: Operation = {
       operation_id: `op_${String(this.stored.size + 1).padStart(26, '0')}`,
       action: input.action,
@@ -22,7 +22,7 @@ export class MemoryOperations implements OperationsPort {
       done: 0,
       failed: 0,
       errors: [],
-      created_at: '2026-11-01T09:00:00.000Z',
+      created_at: '2026-11-01T09:00:00Z',
       finished_at: null,
     }
     this.stored.set(operation.operation_id, operation)

@@ -5,6 +5,7 @@ import { type Becomes, becomesOf } from './missed-model.js'
 import { type LedgerRow, ledgerOf, timerOf } from './rows.js'
 import { fireTimes, type TestNode } from './test-house.js'
 import type { House } from './use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 export interface OutageJob {
   key: number
@@ -18,7 +19,7 @@ const minute = 60_000
 
 /** Schedules of every kind, with everything that bounds and spreads one. */
 export function kindsOfJobs(now: number): Record<string, Partial<JobInput>> {
-  const at = (minutes: number) => new Date(now + minutes * minute).toISOString()
+  const at = (minutes: number) => utcText(now + minutes * minute)
   const berlin = { timezone: 'Europe/Berlin' }
   return {
     'cron by the minute': { schedule: '*/7 * * * *', ...berlin },

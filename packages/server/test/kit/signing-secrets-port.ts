@@ -23,7 +23,7 @@ export class MemorySigningSecrets implements SigningSecretsPort {
     this.rotations.push(input)
     if (this.stored.length === 5) return Promise.reject(new CarillonError('too_many_signing_secrets'))
     const made = someSecret(this.stored.length + 1)
-    for (const before of this.stored) before.retires_at ??= '2026-11-02T00:00:00.000Z'
+    for (const before of this.stored) before.retires_at ??= '2026-11-02T00:00:00Z'
     this.stored.unshift(made)
     return Promise.resolve(made)
   }
@@ -42,9 +42,9 @@ function someSecret(number: number): RevealedSigningSecret {
   return {
     id: `sgn_${String(number).padStart(26, '0')}`,
     hint: `whsec_…${secret.slice(-5)}`,
-    created_at: '2026-11-01T00:00:00.000Z',
+    created_at: '2026-11-01T00:00:00Z',
     retires_at: null,
-    signs_by: '2026-11-01T00:00:05.000Z',
+    signs_by: '2026-11-01T00:00:05Z',
     secret,
   }
 }

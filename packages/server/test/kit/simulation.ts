@@ -6,6 +6,7 @@ import { resultOf } from './attempts.js'
 import { failed, type NodeOptions, succeeded, type TestNode } from './test-house.js'
 import { until } from './until.js'
 import type { House } from './use-house.js'
+import { utcText } from '../../src/time/iso-text.js'
 
 /** A job of the simulation, with all that is needed to say which ticks it must have accounted for. */
 export interface SimulatedJob {
@@ -181,7 +182,7 @@ export class Simulation {
       retry_backoff: 'fixed',
     }
     const now = this.house.clock.wall()
-    if (this.random() < 0.25) input.schedule = new Date(now + this.between(-20_000, 20_000)).toISOString()
+    if (this.random() < 0.25) input.schedule = utcText(now + this.between(-20_000, 20_000))
     // A node that slept may be asked too: its idea of the database's clock must be fresh, as its heartbeat makes it.
     await node.membership.heartbeat()
     const job = await node.register(input)

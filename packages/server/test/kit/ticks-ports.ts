@@ -2,7 +2,7 @@ import type { Backfill, BackfillPlan, LoadForecast, LoadSuggestion, Tick } from 
 import { CarillonError } from '@carillon/contract'
 import type { BackfillsPort, LoadPort, TicksPort } from '../../src/http/api.js'
 
-const at = '2026-12-01T09:00:00.000Z'
+const at = '2026-12-01T09:00:00Z'
 export const aTick: Tick = { due: at, start_at: at, due_local: '2026-12-01T09:00:00+00:00', state: 'planned' }
 export const aPlan: BackfillPlan = {
   ticks: 2,

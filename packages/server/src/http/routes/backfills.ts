@@ -1,7 +1,8 @@
 import { Backfill, BackfillInput, BackfillList, BackfillPlan, limits } from '@carillon/contract'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { BackfillsPort } from '../api.js'
+import type { BackfillsPort, IdempotencyPort } from '../api.js'
+import { idempotencyErrors, idempotencyHeaders, idempotent } from '../idempotent.js'
 import { bodyMayBeEmpty } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { type PageParameters, pageOf, pageSchema, readIntegers } from '../page.js'
@@ -22,15 +23,24 @@ const startOperation = operation({
   description:
     "By the job's present schedule, also for ticks before it was registered. The runs have keys of their own, are marked " +
     'as catching up, come one after another and behind fresh ticks, and heed the overlap_policy. With only_missing, what ' +
-    'has succeeded is left out. It goes on after a crash, and waits while the job is paused.',
+    'has succeeded is left out. It goes on after a crash, and waits while the job is paused. Repeated with the same ' +
+    'Idempotency-Key it is not begun a second time.',
   tag: 'jobs',
   params: jobParams,
+  headers: idempotencyHeaders,
   body: refTo(BackfillInput),
   answers: {
     200: { description: 'dry_run: what it would come to', schema: refTo(BackfillPlan) },
     202: { description: 'It has begun', schema: refTo(Backfill) },
   },
-  errors: [...bodyErrors, 'job_not_found', 'invalid_schedule', 'too_many_ticks', ...commonErrors],
+  errors: [
+    ...bodyErrors,
+    'job_not_found',
+    'invalid_schedule',
+    'too_many_ticks',
+    ...idempotencyErrors,
+    ...commonErrors,
+  ],
 })
 
 const ofJobOperation = operation({
@@ -72,16 +82,21 @@ const cancelOperation = operation({
   errors: [...bodyErrors, 'backfill_not_found', 'backfill_ended', ...commonErrors],
 })
 
-export function addBackfillRoutes(app: FastifyInstance, backfills: BackfillsPort): void {
+export function addBackfillRoutes(
+  app: FastifyInstance,
+  backfills: BackfillsPort,
+  idempotency: IdempotencyPort,
+): void {
   app.post<{ Params: JobParams; Body: BackfillInput }>('/jobs/:job_id/backfills', {
     schema: startOperation,
     preValidation: bodyMayBeEmpty,
-    handler: async (request, reply) => {
-      const [tenant, { job_id: jobId }] = [await resolveTenant(request), request.params]
-      const { dry_run: dryRun, ...input } = request.body
-      if (dryRun === true) return backfills.plan(tenant, jobId, input)
-      return reply.code(202).send(await backfills.start(tenant, jobId, input))
-    },
+    handler: idempotent<{ Params: JobParams; Body: BackfillInput }>(
+      idempotency,
+      async ({ params: { job_id: jobId }, body: { dry_run: dryRun, ...input } }, tenant, inside) =>
+        dryRun === true
+          ? { status: 200, body: await backfills.plan(tenant, jobId, input, inside) }
+          : { status: 202, body: await backfills.start(tenant, jobId, input, inside) },
+    ),
   })
 
   app.get<{ Params: JobParams; Querystring: PageParameters }>('/jobs/:job_id/backfills', {

@@ -1,4 +1,13 @@
-import { Job, JobInput, JobList, jobOrders, jobStates, limits, stringEnum, Tag } from '@carillon/contract'
+import {
+  Job,
+  JobInput,
+  JobList,
+  jobOrders,
+  jobStates,
+  limits,
+  stringEnum,
+  tagFilter,
+} from '@carillon/contract'
 import { type Static, Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import type { IdempotencyPort, JobsPort } from '../api.js'
@@ -6,7 +15,7 @@ import { idempotencyErrors, idempotencyHeaders, keptOrRefused, keyedCallOf } fro
 import { emptyBody } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { etagHeader, etagOf, sendJob } from '../etag.js'
-import { pageOf, pageSchema, readIntegers } from '../page.js'
+import { pageOf, pageSchema, readIntegers, readTags } from '../page.js'
 import { refTo } from '../schemas.js'
 import { resolveTenant } from '../tenant.js'
 
@@ -27,9 +36,7 @@ const listQuery = Type.Object(
       limits.search,
       'A part of the name or the description, in any case; or the beginning of the id',
     ),
-    tag: Type.Optional(
-      Type.Array(Tag, { maxItems: limits.tags, description: 'Has this tag; repeated: has all of them' }),
-    ),
+    tag: tagFilter,
     state: Type.Optional(stringEnum(jobStates)),
     target: words(limits.url, '`http`, `task` or `command`; or `http:HOST`, `task:NAME`'),
     managed_by: words(limits.managedBy, 'Who owns the definition'),
@@ -131,11 +138,7 @@ export function addJobRoutes(app: FastifyInstance, jobs: JobsPort, idempotency: 
 
   app.get<{ Querystring: ListQuery }>('/jobs', {
     schema: listOperation,
-    preValidation: async (request) => {
-      const query = request.query as Record<string, unknown>
-      if (typeof query['tag'] === 'string') query['tag'] = [query['tag']]
-      await readIntegers(request)
-    },
+    preValidation: [readTags, readIntegers],
     handler: async (request) => {
       const { tag, limit: _limit, cursor: _cursor, ...filter } = request.query
       const tags = tag === undefined ? {} : { tags: tag }

@@ -16,6 +16,7 @@ import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { type PageParameters, pageOf, pageSchema, readIntegers } from '../page.js'
 import { refTo } from '../schemas.js'
 import { callerOf, defaultTenant, resolveTenant } from '../tenant.js'
+import { utcText } from '../../time/iso-text.js'
 
 const keyParams = Type.Object({ key_id: Type.String({ description: 'key_…' }) })
 interface KeyParams {
@@ -81,7 +82,7 @@ export function addKeyRoutes(app: FastifyInstance, keys: KeysPort): void {
         role,
         actor,
         key_id: key === null ? null : keyIdOf(key),
-        expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+        expires_at: expiresAt === null ? null : utcText(expiresAt),
       }
     },
   })

@@ -1,8 +1,9 @@
-import { LoadForecast, LoadSuggestion } from '@carillon/contract'
+import { LoadForecast, LoadSuggestion, tagFilter } from '@carillon/contract'
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { LoadPort } from '../api.js'
 import { commonErrors, operation } from '../openapi.js'
+import { readTags } from '../page.js'
 import { refTo } from '../schemas.js'
 import { resolveTenant } from '../tenant.js'
 
@@ -26,6 +27,7 @@ const forecastQuery = Type.Object(
         description: 'Only jobs of this target: http, task, command, http:HOST or task:NAME',
       }),
     ),
+    tag: tagFilter,
   },
   { additionalProperties: false },
 )
@@ -54,9 +56,10 @@ const suggestionOperation = operation({
 export function addLoadRoutes(app: FastifyInstance, load: LoadPort): void {
   app.get<{ Querystring: ForecastQuery }>('/load/forecast', {
     schema: forecastOperation,
+    preValidation: readTags,
     handler: async (request) => {
-      const { by = 'minute', from, target } = request.query
-      return load.forecast(await resolveTenant(request), { by, from, target })
+      const { by = 'minute', from, target, tag: tags } = request.query
+      return load.forecast(await resolveTenant(request), { by, from, target, tags })
     },
   })
 

@@ -1,7 +1,8 @@
 import { limits, Operation, OperationInput, OperationList, OperationPreview } from '@carillon/contract'
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
-import type { OperationsPort } from '../api.js'
+import type { IdempotencyPort, OperationsPort } from '../api.js'
+import { idempotencyErrors, idempotencyHeaders, idempotent } from '../idempotent.js'
 import { bodyMayBeEmpty } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
 import { type PageParameters, pageOf, pageSchema, readIntegers } from '../page.js'
@@ -17,17 +18,19 @@ interface OperationParams {
 
 const startOperation = operation({
   operationId: 'startOperation',
-  summary: 'Pause, resume, trigger or delete all jobs that match',
+  summary: 'Pause, resume, cancel, delete, trigger, tag or untag all jobs that match',
   description:
     'Goes on in the background, by the order in which the jobs were made, and survives crashes. Jobs made later are not ' +
-    'touched. With dry_run nothing is changed: the answer counts what matches.',
+    'touched. With dry_run nothing is changed: the answer counts what matches. Repeated with the same Idempotency-Key it ' +
+    'is not begun a second time.',
   tag: 'bulk changes',
+  headers: idempotencyHeaders,
   body: refTo(OperationInput),
   answers: {
     200: { description: 'dry_run: what it would be about', schema: refTo(OperationPreview) },
     202: { description: 'It has begun', schema: refTo(Operation) },
   },
-  errors: [...bodyErrors, ...commonErrors],
+  errors: [...bodyErrors, ...idempotencyErrors, ...commonErrors],
 })
 
 const listOperation = operation({
@@ -59,14 +62,18 @@ const cancelOperation = operation({
   errors: [...bodyErrors, 'operation_not_found', 'operation_ended', ...commonErrors],
 })
 
-export function addOperationRoutes(app: FastifyInstance, operations: OperationsPort): void {
+export function addOperationRoutes(
+  app: FastifyInstance,
+  operations: OperationsPort,
+  idempotency: IdempotencyPort,
+): void {
   app.post<{ Body: OperationInput }>('/operations', {
     schema: startOperation,
-    handler: async (request, reply) => {
-      const tenant = await resolveTenant(request)
-      if (request.body.dry_run === true) return operations.preview(tenant, request.body)
-      return reply.code(202).send(await operations.start(tenant, request.body))
-    },
+    handler: idempotent<{ Body: OperationInput }>(idempotency, async ({ body }, tenant, inside) =>
+      body.dry_run === true
+        ? { status: 200, body: await operations.preview(tenant, body, inside) }
+        : { status: 202, body: await operations.start(tenant, body, inside) },
+    ),
   })
 
   app.get<{ Querystring: PageParameters }>('/operations', {

@@ -39,8 +39,8 @@ describe('GET /api/v1/runs', () => {
     const answer = await send('GET', '/runs?limit=1&status=success')
     expect(answer.json()).toMatchObject({ data: [{ run_id: runId }], next_cursor: '1' })
     expect(ports.pages.at(-1)).toEqual({ status: 'success', limit: 1, cursor: null })
-    await send('GET', `/runs?job_id=${jobId}&cursor=1`)
-    expect(ports.pages.at(-1)).toEqual({ job_id: jobId, limit: 20, cursor: '1' })
+    await send('GET', `/runs?job_id=${jobId}&tag=a&tag=b&cursor=1`)
+    expect(ports.pages.at(-1)).toEqual({ job_id: jobId, tags: ['a', 'b'], limit: 20, cursor: '1' })
     expect((await send('GET', '/runs?status=done')).json()).toMatchObject({
       errors: [{ pointer: 'query:status' }],
     })

@@ -12,7 +12,7 @@ import type { FastifyInstance } from 'fastify'
 import type { RunFilter, RunsPort } from '../api.js'
 import { bodyMayBeEmpty } from '../json-body.js'
 import { bodyErrors, commonErrors, operation } from '../openapi.js'
-import { type PageParameters, pageOf, pageSchema, readIntegers } from '../page.js'
+import { type PageParameters, pageOf, pageSchema, readIntegers, readTags } from '../page.js'
 import { refTo } from '../schemas.js'
 import { resolveTenant } from '../tenant.js'
 import { type JobParams, jobParams } from './jobs.js'
@@ -52,6 +52,8 @@ const acrossOperation = operation({
   answers: { 200: { description: 'A page of runs', schema: refTo(RunList) } },
   errors: ['job_not_found', 'validation_failed', 'unknown_field', 'invalid_cursor', ...commonErrors],
 })
+
+type AcrossQuery = PageParameters & RunFilter & { job_id?: string; tag?: string[] }
 
 export const runParams = Type.Object({ run_id: Type.String({ description: 'run_…, as the server gave it' }) })
 export interface RunParams {
@@ -105,13 +107,17 @@ export function addRunRoutes(app: FastifyInstance, runs: RunsPort): void {
     },
   })
 
-  app.get<{ Querystring: PageParameters & RunFilter & { job_id?: string } }>('/runs', {
+  app.get<{ Querystring: AcrossQuery }>('/runs', {
     schema: acrossOperation,
-    preValidation: readIntegers,
+    preValidation: [readTags, readIntegers],
     handler: async (request) => {
-      const { job_id: jobId } = request.query
-      const page = { ...filterOf(request.query), ...pageOf(request.query) }
-      return runs.list(await resolveTenant(request), jobId === undefined ? page : { ...page, job_id: jobId })
+      const { job_id: jobId, tag } = request.query
+      return runs.list(await resolveTenant(request), {
+        ...filterOf(request.query),
+        ...pageOf(request.query),
+        ...(jobId !== undefined && { job_id: jobId }),
+        ...(tag !== undefined && { tags: tag }),
+      })
     },
   })
 

@@ -4,6 +4,7 @@ import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
 import { keyIdOf, uuidOfKey } from '../../platform/ids.js'
 import { instantOf } from './moment.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface EntryRow {
   entry: number
@@ -97,7 +98,7 @@ function restOf(way: WalkRow | undefined, walk: number, after: number | null): n
 function view({ entry, at, actor_key: key, ...row }: EntryRow): AuditEntry {
   return {
     entry_id: entry,
-    at: new Date(at).toISOString(),
+    at: utcText(at),
     actor: row.actor,
     actor_key_id: key === null ? null : keyIdOf(key),
     action: row.action,

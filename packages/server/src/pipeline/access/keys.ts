@@ -14,6 +14,7 @@ import { keyIdOf, newUuid, uuidOfKey } from '../../platform/ids.js'
 import { hashOfKey, newKey } from '../../platform/key.js'
 import { audit } from '../audit.js'
 import { instantOf } from './moment.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface KeyRow {
   key_id: string
@@ -166,7 +167,7 @@ function view(row: KeyRow): ApiKey {
     name,
     role,
     state: row.revoked_at !== null ? 'revoked' : expired ? 'expired' : 'active',
-    created_at: new Date(row.created_at).toISOString(),
+    created_at: utcText(row.created_at),
     expires_at: iso(end),
     revoked_at: iso(row.revoked_at),
     rotated_at: iso(row.rotated_at),
@@ -203,5 +204,5 @@ function refused(pointer: string, message: string): CarillonError {
 }
 
 function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null ? null : utcText(ms)
 }

@@ -9,6 +9,7 @@ import { isUniqueViolation } from '../../db/errors.js'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { audit } from '../audit.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface TenantRow extends Omit<Tenant, 'created_at'> {
   tenant: number
@@ -122,7 +123,7 @@ export class Tenants {
 }
 
 function view({ tenant: _key, created_at: createdAt, ...row }: TenantRow): Tenant {
-  return { ...row, created_at: new Date(createdAt).toISOString() }
+  return { ...row, created_at: utcText(createdAt) }
 }
 
 function notFound(name: string): CarillonError {

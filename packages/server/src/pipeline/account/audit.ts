@@ -2,6 +2,7 @@ import { countUnlessSkipped, isGap, isSkipped, isTick, type Life, stretchAt, tic
 import { type JobRecords, type LedgerRecord, noTickRecords } from './records.js'
 import type { Tally } from './tally.js'
 import { judge, type Verdict } from './verdict.js'
+import { utcText } from '../../time/iso-text.js'
 
 export interface AuditSlice {
   /** from <= tick < to */
@@ -112,7 +113,7 @@ function pairMoved({ life, records, slice, tally, strays, unaccounted, verdicts 
     const evidence = { tick: moved, records: found, ranges: [], replays: [] }
     verdicts.set(tick, judge(life, evidence, slice.lateToleranceMs))
     tally.counts.tz_changed++
-    const detail = `Zone data ${stretch.zoneData} put this tick at ${new Date(moved).toISOString()}, where its record is; ${slice.zoneData} puts it here.`
+    const detail = `Zone data ${stretch.zoneData} put this tick at ${utcText(moved)}, where its record is; ${slice.zoneData} puts it here.`
     tally.find(life, tick, 'tz_changed', detail)
   }
 }
@@ -121,7 +122,7 @@ function lost({ row }: Life, tick: number): string {
   if (row.accounted_through === null) return 'No record, and the job has no cursor.'
   if (tick <= row.accounted_through)
     return 'No record, although the cursor says that every tick up to here is accounted for.'
-  const cursor = row.due === null ? 'has ended' : `stands at ${new Date(row.due).toISOString()}`
+  const cursor = row.due === null ? 'has ended' : `stands at ${utcText(row.due)}`
   return `No record, and the cursor, which ${cursor}, has jumped over it.`
 }
 
@@ -130,7 +131,7 @@ function auditRanges(life: Life, ranges: readonly LedgerRecord[], slice: AuditSl
     // Each range is looked at once, where it begins.
     if (due_to === null || (due < slice.from && !slice.first)) continue
     const counted = countUnlessSkipped(life, due, due_to)
-    const to = new Date(due_to).toISOString()
+    const to = utcText(due_to)
     if (counted !== ticks) {
       tally.counts.wrong_count++
       tally.find(

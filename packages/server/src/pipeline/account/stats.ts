@@ -4,6 +4,7 @@ import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import { parkedUntil } from '../parked.js'
 import { lagClasses } from './run-counting.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface StatsRow {
   now: number
@@ -69,7 +70,7 @@ export class Stats {
     if (row === undefined) throw new Error('Counting gave no answer.')
     const counts = await database.run(countsStatement, { tenant, minute_ms: 60_000, hour_ms: 3_600_000 })
     return {
-      now: new Date(row.now).toISOString(),
+      now: utcText(row.now),
       jobs: { active: 0, paused: 0, ended: 0, cancelled: 0, ...row.jobs },
       queue: {
         ready: row.ready,

@@ -1,5 +1,6 @@
 import type { Finding, FindingKind, Verification } from '@carillon/contract'
 import type { Verdict } from './verdict.js'
+import { utcText } from '../../time/iso-text.js'
 
 export const mostFindings = 100
 
@@ -50,7 +51,7 @@ export class Tally {
     detail: string,
   ): void {
     if (this.findings.length >= mostFindings) return
-    const at = tick === null ? null : new Date(tick).toISOString()
+    const at = tick === null ? null : utcText(tick)
     this.findings.push({ job_id: life.jobId, job: life.row.name, tick: at, kind, detail })
   }
 

@@ -7,6 +7,7 @@ import { auditJob } from './audit.js'
 import { countTicks, type Life, type Lives, type LifeRow, readLives } from './life.js'
 import { noRecords, readRecords } from './records.js'
 import { Tally } from './tally.js'
+import { utcText } from '../../time/iso-text.js'
 
 const horizonStatement = statement<Record<string, never>, { now: number; ledger_from: number | null }>(
   new URL('./horizon.sql', import.meta.url),
@@ -81,8 +82,8 @@ export class Verifier {
     }
     if (tally.counts.not_verifiable > 0) notes.push(leftOut(tally.counts.not_verifiable))
     return tally.result({
-      from: new Date(from).toISOString(),
-      to: new Date(to).toISOString(),
+      from: utcText(from),
+      to: utcText(to),
       notes,
       next_cursor: next === null ? null : encodeCursor([position.after, position.last, position.at]),
     })
@@ -181,13 +182,11 @@ function clamp(
   const end = Math.min(wanted ?? now, now)
   let first = from
   if (wanted !== null && wanted > now) {
-    notes.push(`The range ends in the future: looked at up to now, ${new Date(now).toISOString()}.`)
+    notes.push(`The range ends in the future: looked at up to now, ${utcText(now)}.`)
   }
   if (ledgerFrom !== null && from < ledgerFrom) {
     first = Math.min(ledgerFrom, end)
-    notes.push(
-      `The ledger begins at ${new Date(ledgerFrom).toISOString()}; what became of earlier ticks is no longer kept.`,
-    )
+    notes.push(`The ledger begins at ${utcText(ledgerFrom)}; what became of earlier ticks is no longer kept.`)
   }
   return { from: Math.min(first, end), to: end, notes }
 }

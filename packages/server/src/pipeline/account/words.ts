@@ -1,22 +1,20 @@
 import { timelineOf } from '../../time/timeline.js'
+import { utcText } from '../../time/iso-text.js'
 
-export function iso(ms: number): string {
-  return new Date(ms).toISOString()
-}
+/** As every answer has instants. */
+export const iso = utcText
 
 export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : iso(ms)
 }
 
-/** For a sentence: without milliseconds where there are none. */
-export function utc(ms: number): string {
-  return iso(ms).replace('.000Z', 'Z')
-}
+/** For a sentence. */
+export const utc = utcText
 
 /** What the clocks of a zone show, with their offset: 2026-11-02T09:00:00+01:00. */
 export function localTime(ms: number, zone: string): string {
   const offset = timelineOf(zone).offsetAt(ms)
-  const wall = iso(ms + offset).replace(/(\.000)?Z$/, '')
+  const wall = iso(ms + offset).replace(/Z$/, '')
   const minutes = Math.round(Math.abs(offset) / 60_000)
   const two = (value: number) => String(value).padStart(2, '0')
   return `${wall}${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`

@@ -4,6 +4,7 @@ import { spreadMs } from '../spread.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { type DueTimer, placesOf, planTick, type Terms } from './plan.js'
 import { type OpenReplay, planReplay } from './replay-plan.js'
+import { utcText } from '../../time/iso-text.js'
 
 const due = Date.parse('2026-01-01T01:00:00Z')
 const minute = 60_000
@@ -272,7 +273,7 @@ describe('the next tick of a replay', () => {
   })
 
   it('is the last one where the schedule ends', () => {
-    const once = { ...definition, schedule: new Date(due).toISOString() }
+    const once = { ...definition, schedule: utcText(due) }
     expect(planReplay({ ...replay, definition: once })).toMatchObject({ nextCursor: null, nextDue: null })
   })
 })

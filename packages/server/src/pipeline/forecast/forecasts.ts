@@ -10,9 +10,10 @@ import { type ActiveJob, Demand } from './demand.js'
 import { hottestSeconds } from './hottest.js'
 import { suggest } from './suggest.js'
 import { Turns } from './turns.js'
+import { utcText } from '../../time/iso-text.js'
 
 const countStatement = statement<
-  { tenant: number; kind: string | null; target: string | null; most: number },
+  { tenant: number; kind: string | null; target: string | null; tags: string[] | null; most: number },
   { now: number; jobs: number }
 >(new URL('./count-active.sql', import.meta.url))
 const jobsStatement = statement<
@@ -22,6 +23,7 @@ const jobsStatement = statement<
     every: number
     kind: string | null
     target: string | null
+    tags: string[] | null
     most: number
   },
   ActiveJob
@@ -38,6 +40,8 @@ export interface ForecastQuery {
   by: 'minute' | 'hour'
   from?: string | undefined
   target?: string | undefined
+  /** All of them. */
+  tags?: string[] | undefined
 }
 
 const windows = {
@@ -61,7 +65,13 @@ export class Forecasts {
   constructor(private readonly options: ForecastsOptions) {}
 
   forecast(tenant: number, query: ForecastQuery): Promise<LoadForecast> {
-    const key = JSON.stringify([tenant, query.by, query.from ?? null, query.target ?? null])
+    const key = JSON.stringify([
+      tenant,
+      query.by,
+      query.from ?? null,
+      query.target ?? null,
+      query.tags ?? null,
+    ])
     return this.remembered(tenant, key, () => this.compute(tenant, query))
   }
 
@@ -69,8 +79,8 @@ export class Forecasts {
     return this.remembered(tenant, JSON.stringify([tenant, 'suggestion']), async () => {
       const { demand, breather, to } = await this.demandOf(tenant, { by: 'minute' })
       return {
-        from: iso(demand.from),
-        to: iso(to),
+        from: utcText(demand.from),
+        to: utcText(to),
         ...(await suggest(demand, breather)),
         sampled: demand.sampled,
       }
@@ -83,17 +93,17 @@ export class Forecasts {
     const buckets: LoadForecast['buckets'] = []
     for (let begin = 0; begin < demand.seconds.length; begin += bucket) {
       const firings = demand.seconds.subarray(begin, begin + bucket).reduce((sum, count) => sum + count, 0)
-      buckets.push({ at: iso(demand.from + begin * 1000), firings: Math.round(firings) })
+      buckets.push({ at: utcText(demand.from + begin * 1000), firings: Math.round(firings) })
     }
     const hottest: LoadForecast['hottest'] = []
     for (const { second, firings } of hottestSeconds(demand.seconds, hottestShown)) {
       const sample = await demand.samplesAt(second, breather)
-      hottest.push({ at: iso(demand.from + second * 1000), firings: Math.round(firings), sample })
+      hottest.push({ at: utcText(demand.from + second * 1000), firings: Math.round(firings), sample })
     }
     return {
       by: query.by,
-      from: iso(demand.from),
-      to: iso(to),
+      from: utcText(demand.from),
+      to: utcText(to),
       jobs,
       buckets,
       hottest,
@@ -103,7 +113,7 @@ export class Forecasts {
 
   private async demandOf(tenant: number, query: ForecastQuery) {
     const { database, clock, mostJobs = defaultMostJobs } = this.options
-    const filter = filterOf(query.target)
+    const filter = { ...filterOf(query.target), tags: query.tags ?? null }
     const [found] = await database.run(countStatement, { tenant, ...filter, most: countedMost })
     const { now, jobs } = found ?? { now: 0, jobs: 0 }
     const { seconds, bucket } = windows[query.by]
@@ -169,8 +179,4 @@ function read(text: string): number {
     if (!(error instanceof CarillonError)) throw error
     throw new CarillonError('validation_failed', { detail: error.message, errors: [...error.errors] })
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -1,6 +1,7 @@
 import type { LoadSuggestion } from '@carillon/contract'
 import type { Breather } from './breather.js'
 import type { Demand, Group } from './demand.js'
+import { utcText } from '../../time/iso-text.js'
 import { hottestSeconds } from './hottest.js'
 
 const secondsLooked = 20
@@ -38,7 +39,7 @@ export async function suggest(
       timezone: group.definition.timezone,
       jobs: group.unspread,
       jitter_seconds: jitter,
-      hottest_at: new Date(demand.from + second * 1000).toISOString(),
+      hottest_at: utcText(demand.from + second * 1000),
       before: Math.round(demand.seconds[second] ?? 0),
       after: Math.ceil(after[second] ?? 0),
       sample: group.samples.map(({ job_id, name }) => ({ job_id, name })),

@@ -6,6 +6,7 @@ import type {
   JobDefinition,
 } from '@carillon/contract'
 import { jobIdOf, type RunIdentity, runIdOf } from '../../platform/ids.js'
+import { utcText } from '../../time/iso-text.js'
 
 export interface LetterRow extends RunIdentity {
   version: number
@@ -59,8 +60,8 @@ export function letterView(row: LetterRow): DeadLetter {
     run_id: runIdOf(row),
     job_id: jobIdOf(row.uuid),
     job: row.name,
-    scheduled_at: iso(row.due),
-    dead_at: iso(row.dead_at),
+    scheduled_at: utcText(row.due),
+    dead_at: utcText(row.dead_at),
     reason: row.reason,
     error: row.error,
     fingerprint: row.fingerprint,
@@ -92,13 +93,9 @@ export function groupView(row: GroupRow): DeadLetterGroup {
     pattern: row.pattern,
     count: row.letters,
     jobs: row.jobs,
-    first_dead_at: iso(row.first_dead_at),
-    last_dead_at: iso(row.last_dead_at),
+    first_dead_at: utcText(row.first_dead_at),
+    last_dead_at: utcText(row.last_dead_at),
     reason: row.reason,
     example: { run_id: runIdOf(row), error: row.error },
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { jobIdOf, type RunIdentity, runIdOf } from '../../platform/ids.js'
+import { utcText } from '../../time/iso-text.js'
 
 const unannouncedStatement = statement<
   { most: number },
@@ -56,7 +57,7 @@ export class LetterWatch {
           run_id: runIdOf(job),
           reason: job.reason,
           error: job.error?.slice(0, longestError) ?? null,
-          dead_at: new Date(job.dead_at).toISOString(),
+          dead_at: utcText(job.dead_at),
           todo: `carillon dead-letters list --job ${jobId}`,
         },
       })

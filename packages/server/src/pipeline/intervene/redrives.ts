@@ -4,6 +4,7 @@ import { statement } from '../../db/statement.js'
 import { jobIdOf, type RunIdentity, runIdOf } from '../../platform/ids.js'
 import { audit } from '../audit.js'
 import { filterOf } from './filter.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface RedriveRow {
   redrive: number
@@ -110,19 +111,15 @@ function view(row: RedriveRow): Redrive {
     reason: row.reason,
     job_id: row.uuid === null ? null : jobIdOf(row.uuid),
     fingerprint: row.fingerprint,
-    after: row.after_ms === 0 ? null : iso(row.after_ms),
-    before: iso(row.before_ms),
+    after: row.after_ms === 0 ? null : utcText(row.after_ms),
+    before: utcText(row.before_ms),
     per_second: row.per_second,
     canary: row.canary,
     version: row.current_version ? 'current' : 'recorded',
     canaries: row.canaries.map(runIdOf),
     total: row.total,
     moved: row.moved,
-    created_at: iso(row.created_at),
-    ended_at: row.ended_at === null ? null : iso(row.ended_at),
+    created_at: utcText(row.created_at),
+    ended_at: row.ended_at === null ? null : utcText(row.ended_at),
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -5,6 +5,7 @@ import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type Caller, onBehalfOf } from '../../platform/caller.js'
 import { jobIdOf } from '../../platform/ids.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface Request {
   entry: number
@@ -114,7 +115,7 @@ export class Outbox {
       await ports.create(tenant, uuid, {
         ...options,
         name: options.name ?? `${beginning(task)} ${jobIdOf(uuid)}`,
-        schedule: new Date(due ?? 0).toISOString(),
+        schedule: utcText(due ?? 0),
         target: { type: 'task', task },
         payload,
         // It was asked for in time: however late its transaction commits, it runs.

@@ -2,6 +2,7 @@ import { type BreakerState, breakerDefaults, breakerStates } from '@carillon/con
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Metrics } from '../../platform/metrics.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface OpenRow {
   tenant: number
@@ -67,5 +68,5 @@ function fingerprintOf(host: string): string {
 }
 
 function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null ? null : utcText(ms)
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
+import { utcText } from '../../time/iso-text.js'
 
 /** What an attempt said of the host that it called. */
 export interface HostOutcome {
@@ -135,7 +136,7 @@ export class HostReports {
     })
     for (const { host, was, state, retry_at: retryAt } of rows) {
       if (was === state) continue
-      const until = retryAt === null ? {} : { retry_at: new Date(retryAt).toISOString() }
+      const until = retryAt === null ? {} : { retry_at: utcText(retryAt) }
       log.warn({ host, was, state, ...until }, 'the breaker of a host changed its state')
     }
   }

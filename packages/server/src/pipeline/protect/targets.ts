@@ -12,6 +12,7 @@ import { statement } from '../../db/statement.js'
 import { type Clock, pause } from '../../platform/clock.js'
 import { audit } from '../audit.js'
 import { hostOfUrl } from '../host.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface TargetRow extends TargetLimits {
   host: string
@@ -225,5 +226,5 @@ function decodeHost(cursor: string): string {
 }
 
 function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null ? null : utcText(ms)
 }

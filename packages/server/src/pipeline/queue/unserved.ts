@@ -3,6 +3,7 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface Waiting {
   kind: 'task' | 'command'
@@ -44,7 +45,7 @@ export class UnservedReport {
       if (told !== undefined && clock.monotonic() - told < repeatMs) continue
       this.toldAt.set(keyOf(row), clock.monotonic())
       const { kind, task, runs } = row
-      const since = new Date(row.since).toISOString()
+      const since = utcText(row.since)
       if (kind === 'task') {
         log.warn(
           { task, runs, since },

@@ -27,6 +27,7 @@ const endsStatement = statement<
     before_origin: number
     before_seq: number
     status: string | null
+    tags: string[] | null
     most: number
   },
   FoundRun & { recorded_at: number }
@@ -40,16 +41,23 @@ const liveStatement = statement<
     before_seq: number
     after: number
     status: string | null
+    tags: string[] | null
     most: number
     parked_until: number
   },
   FoundRun
 >(new URL('./live-runs.sql', import.meta.url))
 
+const tagsStatement = statement<{ tenant: number; job: number; tags: string[] }, { tagged: boolean }>(
+  new URL('./has-tags.sql', import.meta.url),
+)
+
 export interface AcrossQuery {
   limit: number
   cursor: string | null
   status?: RunStatus
+  /** Of jobs that have all of them now. */
+  tags?: string[]
   /** Instants: ended from the one on, and before the other; a run in flight counts by its tick. */
   after?: string
   before?: string
@@ -96,6 +104,12 @@ export class RunsAcross {
     })
   }
 
+  /** Whether a job has all of these tags now. */
+  async hasTags(tenant: number, job: number, tags: string[]): Promise<boolean> {
+    const [row] = await this.options.database.run(tagsStatement, { tenant, job, tags })
+    return row?.tagged ?? false
+  }
+
   private async live(runner: Runner, tenant: number, query: AcrossQuery, place: Place | null) {
     const { limit, status, after, before } = query
     const isOfQueue = status === undefined || status === 'pending' || status === 'running'
@@ -112,6 +126,7 @@ export class RunsAcross {
       before_seq: from.seq,
       after: after === undefined ? 0 : instant(after, 'after'),
       status: status ?? null,
+      tags: query.tags ?? null,
       most: limit + 1,
       parked_until: parkedUntil,
     })
@@ -132,7 +147,8 @@ export class RunsAcross {
     const from = place?.in === 'ledger' ? place : { at: end, ...top }
     // A page that the queue has filled: what ended comes on the next one.
     if (limit === 0) return { runs: [], next: { in: 'ledger', ...from } as const }
-    return this.walk(runner, { tenant, floor, now: ledger.now, from, limit, status: status ?? null })
+    const narrowed = { status: status ?? null, tags: query.tags ?? null }
+    return this.walk(runner, { tenant, floor, now: ledger.now, from, limit, ...narrowed })
   }
 
   private async walk(
@@ -144,10 +160,11 @@ export class RunsAcross {
       from: Omit<Extract<Place, { in: 'ledger' }>, 'in'>
       limit: number
       status: string | null
+      tags: string[] | null
     },
   ): Promise<{ runs: FoundRun[]; next: Place | null }> {
     const { clock, budgetMs = defaultBudgetMs } = this.options
-    const { tenant, floor, now, limit, status } = search
+    const { tenant, floor, now, limit, status, tags } = search
     const runs: FoundRun[] = []
     const begun = clock.monotonic()
     let { from } = search
@@ -164,6 +181,7 @@ export class RunsAcross {
         before_origin: from.origin,
         before_seq: from.seq,
         status,
+        tags,
         most: limit - runs.length + 1,
       })
       runs.push(...found)

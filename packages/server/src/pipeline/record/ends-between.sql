@@ -1,6 +1,7 @@
 -- The runs of a tenant that ended in a stretch of time, the latest first, continued below the identity where the page
 -- before ended. Of a run that was re-driven only its last round counts: one that is back in the queue, or that ended once
--- more, is left out here. Only a dead run can come back. Plain read.
+-- more, is left out here. Only a dead run can come back. Tags are those that the job has now, looked up run by run: a
+-- stretch is bounded by time, and the jobs of a tag are not. Plain read.
 -- Index: ledger_recorded (with by-index.sql), queue's primary key, ledger_history, jobs' primary key.
 -- @plan each-time
 -- @param tenant int
@@ -11,6 +12,7 @@
 -- @param before_origin smallint
 -- @param before_seq int
 -- @param status text
+-- @param tags text[]
 -- @param most int
 SELECT ended.*, j.id::text AS uuid
 FROM (
@@ -22,6 +24,7 @@ FROM (
     AND (l.recorded_at < :to_at
          OR (l.job, l.due, l.origin, l.seq) < (:before_job, :before_due, :before_origin, :before_seq))
     AND (:status IS NULL OR l.outcome::text = :status)
+    AND (:tags IS NULL OR (SELECT tagged.tags ?& :tags FROM carillon.jobs tagged WHERE tagged.job = l.job))
     AND (l.outcome <> 'dead'
          OR NOT EXISTS (
            SELECT FROM carillon.queue q

@@ -4,6 +4,7 @@ import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
 import { incarnationName, runIdOf } from '../../platform/ids.js'
 import { parkedUntil } from '../parked.js'
+import { utcText } from '../../time/iso-text.js'
 
 export interface RunRow {
   due: number
@@ -120,7 +121,7 @@ export function runView(row: RunRow, job: number, jobId: string): Run {
   return {
     run_id: runIdOf({ due: row.due, job, origin: row.origin, seq: row.seq, partition: row.partition }),
     job_id: jobId,
-    scheduled_at: iso(row.due),
+    scheduled_at: utcText(row.due),
     available_at: isoOrNull(row.available_at),
     started_at: isoOrNull(row.started_at),
     finished_at: isoOrNull(row.finished_at),
@@ -145,10 +146,6 @@ export function took(from: number | null, to: number | null): number | null {
   return from === null || to === null ? null : Math.max(0, to - from)
 }
 
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
 function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : iso(ms)
+  return ms === null ? null : utcText(ms)
 }

@@ -9,6 +9,7 @@
 -- @param before_seq int
 -- @param after bigint
 -- @param status text
+-- @param tags text[]
 -- @param most int
 -- @param parked_until bigint
 WITH clock AS MATERIALIZED (
@@ -20,6 +21,7 @@ run AS MATERIALIZED (
   WHERE q.tenant = :tenant AND q.due >= :after
     AND (q.due, q.job, q.origin, q.seq) < (:before_due, :before_job, :before_origin, :before_seq)
     AND (:status IS NULL OR (:status = 'running') = (q.holder IS NOT NULL AND q.available_at <= clock.now))
+    AND (:tags IS NULL OR (SELECT tagged.tags ?& :tags FROM carillon.jobs tagged WHERE tagged.job = q.job))
   ORDER BY q.due DESC, q.job DESC, q.origin DESC, q.seq DESC
   LIMIT :most
 )

@@ -4,6 +4,7 @@ import { statement } from '../../db/statement.js'
 import { incarnationName, jobIdOf, type RunIdentity, runIdentityOf } from '../../platform/ids.js'
 import { parkedUntil } from '../parked.js'
 import { type RunRow, runView, took } from './history.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface AttemptRow {
   attempt: number
@@ -88,10 +89,10 @@ async function readAttempts(
     started_at: isoOrNull(row.started_at),
     finished_at: isoOrNull(row.finished_at),
     duration_ms: took(row.started_at, row.finished_at),
-    recorded_at: new Date(row.recorded_at).toISOString(),
+    recorded_at: utcText(row.recorded_at),
   }))
 }
 
 function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null ? null : utcText(ms)
 }

@@ -1,5 +1,6 @@
 import type { Backfill } from '@carillon/contract'
 import { backfillIdOf, jobIdOf } from '../../platform/ids.js'
+import { utcText } from '../../time/iso-text.js'
 
 /** A backfill as show-backfills.sql answers it. */
 export interface BackfillRow {
@@ -27,8 +28,8 @@ export function backfillView(row: BackfillRow): Backfill {
   return {
     backfill_id: backfillIdOf(row.replay),
     job_id: jobIdOf(row.uuid),
-    from: iso(row.from_ms),
-    to: iso(row.to_ms),
+    from: utcText(row.from_ms),
+    to: utcText(row.to_ms),
     state,
     total: row.total,
     started: row.started,
@@ -37,7 +38,7 @@ export function backfillView(row: BackfillRow): Backfill {
     per_minute: row.per_minute,
     only_missing: row.only_missing,
     reason: row.reason === '' ? null : row.reason,
-    created_at: iso(row.created_at),
+    created_at: utcText(row.created_at),
     eta_seconds: state === 'paused' ? null : state === 'running' ? etaOf(row) : 0,
   }
 }
@@ -54,8 +55,4 @@ function etaOf({
   const paceMs = 60_000 / perMinute
   const keptMs = started < 2 ? 0 : (now - createdAt) / started
   return Math.ceil(((total - done) * Math.max(paceMs, keptMs)) / 1000)
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -16,7 +16,9 @@ import { backfillOrigin } from '../backfill-seq.js'
 import { type BackfillRow, backfillView } from './backfill-view.js'
 import { checkSize, chooseTicks } from './backfill-ticks.js'
 import { audit } from '../audit.js'
-import { changing, type JobName, notFound, type Situation } from './change.js'
+import { changing, type JobName, notFound, type Situation, type Transactional } from './change.js'
+import { allInside } from './creating.js'
+import { utcText } from '../../time/iso-text.js'
 
 const takenStatement = statement<
   { job: number; from: number; to: number; backfill_origin: number },
@@ -57,8 +59,9 @@ const defaultPerMinute = 60
 export class Backfills {
   constructor(private readonly options: BackfillsOptions) {}
 
-  plan(tenant: number, jobId: string, input: BackfillInput): Promise<BackfillPlan> {
-    return changing(this.options.database, nameOf(tenant, jobId), async (situation, calendars, runner) => {
+  /** `inside`: in the caller's transaction. */
+  plan(tenant: number, jobId: string, input: BackfillInput, inside?: Runner): Promise<BackfillPlan> {
+    return changing(this.place(inside), nameOf(tenant, jobId), async (situation, calendars, runner) => {
       const { ticks, excluded } = await this.choose(runner, situation, calendars, input)
       const perMinute = input.per_minute ?? defaultPerMinute
       return {
@@ -71,31 +74,35 @@ export class Backfills {
     })
   }
 
-  async start(tenant: number, jobId: string, input: BackfillInput): Promise<Backfill> {
-    const { database } = this.options
-    const replay = await changing(database, nameOf(tenant, jobId), async (situation, calendars, runner) => {
-      const { range, ticks } = await this.choose(runner, situation, calendars, input)
-      const [made] = await runner.run(startStatement, {
-        job: situation.job,
-        now: situation.now,
-        from: range.from,
-        to: range.to,
-        ticks,
-        per_minute: input.per_minute ?? defaultPerMinute,
-        only_missing: input.only_missing ?? true,
-        reason: input.reason ?? '',
-      })
-      if (made === undefined) throw new Error(`The backfill of job ${situation.job} was not made.`)
-      const { from, to, reason = null } = input
-      const subject = backfillIdOf(made.replay)
-      await audit(runner, {
-        tenant,
-        subject,
-        detail: { job_id: jobId, from, to, ticks: ticks.length, reason },
-      })
-      return made.replay
-    })
-    return this.show(tenant, replay)
+  /** `inside`: in the caller's transaction. */
+  async start(tenant: number, jobId: string, input: BackfillInput, inside?: Runner): Promise<Backfill> {
+    const replay = await changing(
+      this.place(inside),
+      nameOf(tenant, jobId),
+      async (situation, calendars, runner) => {
+        const { range, ticks } = await this.choose(runner, situation, calendars, input)
+        const [made] = await runner.run(startStatement, {
+          job: situation.job,
+          now: situation.now,
+          from: range.from,
+          to: range.to,
+          ticks,
+          per_minute: input.per_minute ?? defaultPerMinute,
+          only_missing: input.only_missing ?? true,
+          reason: input.reason ?? '',
+        })
+        if (made === undefined) throw new Error(`The backfill of job ${situation.job} was not made.`)
+        const { from, to, reason = null } = input
+        const subject = backfillIdOf(made.replay)
+        await audit(runner, {
+          tenant,
+          subject,
+          detail: { job_id: jobId, from, to, ticks: ticks.length, reason },
+        })
+        return made.replay
+      },
+    )
+    return this.show(tenant, replay, inside)
   }
 
   async list(
@@ -134,8 +141,16 @@ export class Backfills {
     throw new CarillonError('backfill_ended', { detail: `The backfill ${backfillId} is ${backfill.state}.` })
   }
 
-  private async show(tenant: number, replay: number): Promise<Backfill> {
-    const [row] = await this.options.database.run(showStatement, {
+  private place(inside: Runner | undefined): Transactional {
+    return inside === undefined ? this.options.database : allInside(inside)
+  }
+
+  private async show(
+    tenant: number,
+    replay: number,
+    runner: Runner = this.options.database,
+  ): Promise<Backfill> {
+    const [row] = await runner.run(showStatement, {
       tenant,
       job: null,
       before: replay + 1,
@@ -169,10 +184,10 @@ function rangeOf(input: BackfillInput, { definition, now }: Situation): { from: 
   const from = read(input.from, '/from', definition.timezone)
   const to = read(input.to, '/to', definition.timezone)
   if (from >= to)
-    throw badRange(`It ends at ${iso(to)}, which is not after ${iso(from)}.`, 'must be after from')
+    throw badRange(`It ends at ${utcText(to)}, which is not after ${utcText(from)}.`, 'must be after from')
   if (to > now)
     throw badRange(
-      `It ends at ${iso(to)}; it is ${iso(now)}. What is ahead runs by itself.`,
+      `It ends at ${utcText(to)}; it is ${utcText(now)}. What is ahead runs by itself.`,
       'must have passed',
     )
   return { from, to }
@@ -208,10 +223,6 @@ function replayOf(backfillId: string): number {
   })
 }
 
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
 function isoOrNull(ms: number | undefined): string | null {
-  return ms === undefined ? null : iso(ms)
+  return ms === undefined ? null : utcText(ms)
 }

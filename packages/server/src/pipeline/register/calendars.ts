@@ -6,6 +6,7 @@ import type { Calendar as Content } from '../../time/schedule.js'
 import { audit } from '../audit.js'
 import { checkCalendar } from './calendar-check.js'
 import { followCalendar } from './follow-calendar.js'
+import { utcText } from '../../time/iso-text.js'
 
 const lockStatement = statement<{ tenant: number; name: string }, { version: number; definition: Content }>(
   new URL('./lock-calendar.sql', import.meta.url),
@@ -150,7 +151,7 @@ function view(row: {
     version,
     dates: [...definition.dates],
     blackouts: (definition.blackouts ?? []).map((blackout) => ({ ...blackout })),
-    updated_at: new Date(updatedAt).toISOString(),
+    updated_at: utcText(updatedAt),
     jobs,
   }
 }

@@ -98,7 +98,7 @@ export async function changing<Result>(
     return await database.transaction(async (runner) => {
       const calendars = await shareCalendars(runner, job.tenant)
       const situation = await situationOf(runner, job)
-      if (situation.state === 'cancelled' && !alsoCancelled) throw wasCancelled(situation)
+      if (!alsoCancelled) refuseCancelled(situation)
       return work(situation, calendars, runner)
     })
   } catch (error) {
@@ -136,6 +136,8 @@ async function lookAt(runner: Runner, jobs: number[]): Promise<Situation[]> {
     runner,
     changed.map(({ job }) => ({ job, after: 0 })),
   )
+  const runs = new Map<number, QueuedRun[]>(rows.map(({ job }) => [job, []]))
+  for (const run of queued) runs.get(run.job)?.push(run)
   return rows.flatMap((row) => {
     const { state, definition } = row
     if (state === 'deleted' || state === 'collected' || definition === null) return []
@@ -144,16 +146,18 @@ async function lookAt(runner: Runner, jobs: number[]): Promise<Situation[]> {
         ...row,
         state,
         definition,
-        queued: queued.filter(({ job }) => job === row.job),
+        queued: runs.get(row.job) ?? [],
         changes: changes.get(row.job) ?? noTickChanges,
       },
     ]
   })
 }
 
-function wasCancelled({ uuid, cancelled_at: at }: Situation): CarillonError {
+/** A job that was cancelled is not changed any more. */
+export function refuseCancelled({ uuid, state, cancelled_at: at }: Situation): void {
+  if (state !== 'cancelled') return
   const when = at === null ? '' : ` at ${utcText(at)}`
-  return new CarillonError('job_cancelled', { detail: `The job ${jobIdOf(uuid)} was cancelled${when}.` })
+  throw new CarillonError('job_cancelled', { detail: `The job ${jobIdOf(uuid)} was cancelled${when}.` })
 }
 
 export function notFound(jobId: string): CarillonError {

@@ -9,6 +9,7 @@ import {
 import { type CalendarSet, checkFrequency, parseSchedule } from '../../time/schedule.js'
 import { checkTemplate } from '../../time/template.js'
 import { spreadMs } from '../spread.js'
+import { utcText } from '../../time/iso-text.js'
 
 /** A definition with its first tick: all that is needed to store a job. */
 export interface NewJob {
@@ -120,7 +121,7 @@ function oneOff(definition: JobDefinition, at: number | null, now: number): NewJ
   if (at < now - graceMs) {
     const ago = Math.round((now - at) / 1000)
     throw new CarillonError('schedule_in_past', {
-      detail: `${new Date(at).toISOString()} was ${ago} s ago; the grace is ${graceMs / 1000} s.`,
+      detail: `${utcText(at)} was ${ago} s ago; the grace is ${graceMs / 1000} s.`,
       errors: [{ pointer: '/schedule', message: `lies ${ago} s in the past` }],
     })
   }

@@ -2,6 +2,7 @@ import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { jobIdOf } from '../../platform/ids.js'
 import type { TickChange } from '../tick-changes.js'
+import { utcText } from '../../time/iso-text.js'
 
 const dropStatement = statement<
   { jobs: number[]; dues: number[]; subjects: string[]; details: string[] },
@@ -24,9 +25,9 @@ export async function dropTickChanges(runner: Runner, changes: readonly Dropped[
     details: all.map(({ situation, change }) =>
       JSON.stringify({
         job_id: jobIdOf(situation.uuid),
-        tick: iso(change.due),
+        tick: utcText(change.due),
         action: change.action,
-        ...(change.start_at !== null && { moved_to: iso(change.start_at) }),
+        ...(change.start_at !== null && { moved_to: utcText(change.start_at) }),
         reason: change.reason,
       }),
     ),
@@ -36,11 +37,7 @@ export async function dropTickChanges(runner: Runner, changes: readonly Dropped[
 function subjectOf({ situation, change }: { situation: { name: string }; change: TickChange }): string {
   const asked =
     change.start_at === null
-      ? `The skip of the tick ${iso(change.due)}`
-      : `The move of the tick ${iso(change.due)} to ${iso(change.start_at)}`
+      ? `The skip of the tick ${utcText(change.due)}`
+      : `The move of the tick ${utcText(change.due)} to ${utcText(change.start_at)}`
   return `${asked} of ${situation.name} was dropped: a change of the job took the tick away, or others too close to it`
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -12,23 +12,24 @@ import { hasEnded } from './ended.js'
 import { moveCursors } from './move.js'
 import { type Rescheduled, reschedule } from './reschedule.js'
 import { takeBack } from './taking-back.js'
+import { utcText } from '../../time/iso-text.js'
 
 const editStatement = statement<
   {
-    job: number
+    jobs: number[]
     now: number
-    from_ms: number
-    name: string
-    definition: string
-    one_off: boolean
-    route: number
+    from_mss: number[]
+    names: string[]
+    definitions: string[]
+    one_offs: boolean[]
+    routes: number[]
     zone_data: string
-    calendars: string | null
-    state: string
+    calendars: (string | null)[]
+    states: string[]
     reason: string | null
   },
-  { version: number }
->(new URL('./edit-job.sql', import.meta.url))
+  { job: number; version: number }
+>(new URL('./edit-jobs.sql', import.meta.url))
 
 export interface EditPorts {
   database: Transactional
@@ -67,40 +68,75 @@ export async function changeDefinition(
   { to, version: expected, reason }: DefinitionChange,
 ): Promise<void> {
   await changing(ports.database, name, async (situation, calendars, runner) => {
-    const { job, now, state, tenant, definition: old } = situation
+    const { tenant, definition: old } = situation
     checkVersion(situation, expected)
     const definition = await to(situation, runner)
-    if (state === 'ended' && takeBack(situation, null).count === 0) throw hasEnded(situation)
-    if (sameDefinition(definition, old)) return
-    checkDefinition(definition)
+    const planned = planChange(situation, definition, { calendars, lateToleranceMs: ports.lateToleranceMs })
+    if (planned === null) return
     ports.checkTarget(definition.target)
-    const planned = reschedule(
-      situation,
-      { definition: old, calendars },
-      { definition, calendars },
-      ports.lateToleranceMs,
-    )
     checkTicks(planned, situation, definition, await ports.minIntervalMs(runner, tenant))
     const route = await ports.routeOf(runner, tenant, definition)
-    await moveCursors(runner, now, [{ situation, move: planned.move }])
+    await changeJobs(runner, [{ ...planned, route }], reason)
     await audit(runner, {
       ...subjectOf(name),
       detail: { version: situation.version + 1, changed: describeChange(old, definition) },
     })
-    await runner.run(editStatement, {
-      job,
-      now,
-      from_ms: planned.from,
-      name: definition.name,
-      definition: JSON.stringify(definition),
-      one_off: planned.schedule.kind === 'once',
-      route,
-      zone_data: process.versions.tz ?? 'unknown',
-      calendars: contentOf(calendars, old),
-      state: planned.ends ? 'ended' : state === 'paused' ? 'paused' : 'active',
-      reason: reason ?? null,
-    })
   })
+}
+
+/** A job that gets another definition, and where its cursor goes. */
+export interface PlannedChange extends Rescheduled {
+  situation: Situation
+  definition: JobDefinition
+  route: number
+  /** What the calendars that the old definition names excluded. */
+  calendarsBefore: string | null
+}
+
+/** Null: it has this definition already. The route is the present one: a change of the target needs another. */
+export function planChange(
+  situation: Situation,
+  definition: JobDefinition,
+  { calendars, lateToleranceMs }: { calendars: CalendarSet; lateToleranceMs: number },
+): PlannedChange | null {
+  const { state, definition: old, route } = situation
+  if (state === 'ended' && takeBack(situation, null).count === 0) throw hasEnded(situation)
+  if (sameDefinition(definition, old)) return null
+  checkDefinition(definition)
+  const [before, after] = [
+    { definition: old, calendars },
+    { definition, calendars },
+  ]
+  const rescheduled = reschedule(situation, before, after, lateToleranceMs)
+  return { ...rescheduled, situation, definition, route, calendarsBefore: contentOf(calendars, old) }
+}
+
+/** Jobs whose timers are locked, all at once. `reason`: why, for people. */
+export async function changeJobs(
+  runner: Runner,
+  planned: readonly PlannedChange[],
+  reason?: string,
+): Promise<void> {
+  const now = planned[0]?.situation.now
+  if (now === undefined) return
+  await moveCursors(runner, now, planned)
+  await runner.run(editStatement, {
+    jobs: planned.map(({ situation }) => situation.job),
+    now,
+    from_mss: planned.map(({ from }) => from),
+    names: planned.map(({ definition }) => definition.name),
+    definitions: planned.map(({ definition }) => JSON.stringify(definition)),
+    one_offs: planned.map(({ schedule }) => schedule.kind === 'once'),
+    routes: planned.map(({ route }) => route),
+    zone_data: process.versions.tz ?? 'unknown',
+    calendars: planned.map(({ calendarsBefore }) => calendarsBefore),
+    states: planned.map(stateAfter),
+    reason: reason ?? null,
+  })
+}
+
+function stateAfter({ ends, situation }: PlannedChange): string {
+  return ends ? 'ended' : situation.state === 'paused' ? 'paused' : 'active'
 }
 
 /** One that was stored before a field came into being says of it what the default says. */
@@ -143,7 +179,7 @@ function checkTicks(
     checkFrequency(schedule, now, minIntervalMs)
   } else if (next === null) {
     throw new CarillonError('schedule_in_past', {
-      detail: `The instant is not after ${new Date(Math.max(from, now)).toISOString()}, from when the change applies.`,
+      detail: `The instant is not after ${utcText(Math.max(from, now))}, from when the change applies.`,
       errors: [{ pointer: '/schedule', message: 'lies in the past' }],
     })
   }

@@ -1,12 +1,12 @@
--- Clears the places of a job for a run that somebody triggers, where its overlap policy says so:
+-- Clears the places of jobs, one or many, for runs that somebody triggers, where their overlap policies say so:
 --   - `ended` runs, which nobody holds, end as cancelled, replaced;
 --   - `asked` runs are held: their holder is asked to cancel, and alone writes the outcome;
 --   - a `promoted` run leaves the waiting place for a running one.
--- Before trigger-job.sql and apart from it: a place that is left and taken in one statement may conflict with itself.
+-- Before trigger-jobs.sql and apart from it: a place that is left and taken in one statement may conflict with itself.
 -- Runs in the transaction of lock-timer.sql and look-at-runs.sql, which locked these runs. Lock order: timers, queue.
 -- Index: queue's primary key.
 -- @plan each-time
--- @param job bigint
+-- @param jobs bigint[]
 -- @param now bigint
 -- @param ways text[]
 -- @param dues bigint[]
@@ -15,8 +15,8 @@
 -- @param slots smallint[]
 WITH way AS MATERIALIZED (
   SELECT w.way, w.slot AS new_slot, q.*
-  FROM unnest(:ways, :dues, :origins, :seqs, :slots) AS w (way, due, origin, seq, slot)
-  JOIN carillon.queue q ON q.job = :job AND q.due = w.due AND q.origin = w.origin AND q.seq = w.seq
+  FROM unnest(:jobs, :ways, :dues, :origins, :seqs, :slots) AS w (job, way, due, origin, seq, slot)
+  JOIN carillon.queue q ON q.job = w.job AND q.due = w.due AND q.origin = w.origin AND q.seq = w.seq
 ),
 ended AS (
   DELETE FROM carillon.queue q

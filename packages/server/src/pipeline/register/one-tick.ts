@@ -13,6 +13,7 @@ import { moveCursors, nothingOwed } from './move.js'
 import { startOf } from './starting.js'
 import { isStaged, type TakenBack, takeBack } from './taking-back.js'
 import { tickView } from './tick-view.js'
+import { utcText } from '../../time/iso-text.js'
 
 const putStatement = statement<
   {
@@ -88,7 +89,7 @@ function changeTick(
     if (wanted === null) await runner.run(dropStatement, change)
     else await runner.run(putStatement, { ...change, reason, actor, ...wanted })
     const to = wanted?.start_at ?? null
-    const detail = { tick: iso(found.due), ...(to !== null && { to: iso(to) }), reason }
+    const detail = { tick: utcText(found.due), ...(to !== null && { to: utcText(to) }), reason }
     await audit(runner, { ...subjectOf(name), detail })
     return tickView({ situation: { ...situation, changes, queued: [] }, schedule, due: found.due })
   })
@@ -104,8 +105,8 @@ function findTick(situation: Situation, schedule: Schedule, due: number): FoundT
     throw new CarillonError('tick_in_flight', {
       detail:
         run.holder === null
-          ? `The tick ${iso(due)} of ${jobIdOf(situation.uuid)} is in the queue.`
-          : `A worker holds the run of the tick ${iso(due)} of ${jobIdOf(situation.uuid)}.`,
+          ? `The tick ${utcText(due)} of ${jobIdOf(situation.uuid)} is in the queue.`
+          : `A worker holds the run of the tick ${utcText(due)} of ${jobIdOf(situation.uuid)}.`,
     })
   const start =
     due === taken.due
@@ -115,7 +116,7 @@ function findTick(situation: Situation, schedule: Schedule, due: number): FoundT
   if (state === 'ended' && taken.count === 0 && due > taken.accounted) throw hasEnded(situation)
   if (!passed) return { situation, schedule, taken, due }
   throw new CarillonError('tick_passed', {
-    detail: `The tick ${iso(due)} of ${jobIdOf(situation.uuid)} has come: it is ${iso(now)}.`,
+    detail: `The tick ${utcText(due)} of ${jobIdOf(situation.uuid)} has come: it is ${utcText(now)}.`,
   })
 }
 
@@ -141,18 +142,18 @@ async function setCursor(runner: Runner, found: FoundTick, changes: TickChanges)
 function checkedStart({ situation, schedule, taken, due }: FoundTick, to: number): number {
   const { now, changes, definition } = situation
   const startAt = (tick: number) => changes.movedTo(tick) ?? startOf(tick, situation, schedule, definition)
-  if (to < now) throw badMove(`${iso(to)} has passed: it is ${iso(now)}.`, 'must be an instant ahead')
+  if (to < now) throw badMove(`${utcText(to)} has passed: it is ${utcText(now)}.`, 'must be an instant ahead')
   const before = schedule.prev(due - 1)
   if (before !== null && before > taken.accounted && to <= (startAt(before) ?? to)) {
     throw badMove(
-      `The tick before it, ${iso(before)}, starts at ${iso(startAt(before) ?? before)}.`,
+      `The tick before it, ${utcText(before)}, starts at ${utcText(startAt(before) ?? before)}.`,
       'must be after the start of the tick before',
     )
   }
   const after = schedule.next(due)
   if (after !== null && to >= (startAt(after) ?? after)) {
     throw badMove(
-      `The tick after it, ${iso(after)}, starts at ${iso(startAt(after) ?? after)}.`,
+      `The tick after it, ${utcText(after)}, starts at ${utcText(startAt(after) ?? after)}.`,
       'must be before the start of the tick after',
     )
   }
@@ -169,11 +170,11 @@ function checkRoom({ situation: { changes, uuid }, taken, due }: FoundTick): voi
 
 function noTick({ uuid, now }: Situation, schedule: Schedule, due: number): CarillonError {
   const beside = [schedule.prev(due), schedule.next(due)].flatMap((tick) =>
-    tick === null ? [] : [iso(tick)],
+    tick === null ? [] : [utcText(tick)],
   )
   const near = beside.length === 0 ? '' : `; the ticks beside it: ${beside.join(', ')}`
   return new CarillonError('tick_not_found', {
-    detail: `The schedule of ${jobIdOf(uuid)} does not name ${iso(due)}${near}.`,
+    detail: `The schedule of ${jobIdOf(uuid)} does not name ${utcText(due)}${near}.`,
     errors: [{ pointer: '/at', message: due <= now ? 'has passed, and is no tick' : 'is no tick' }],
   })
 }
@@ -192,8 +193,4 @@ function instantOf(text: string, pointer: string, { definition }: Situation): nu
     if (!(error instanceof CarillonError)) throw error
     throw new CarillonError('validation_failed', { detail: error.message, errors: [...error.errors] })
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -11,6 +11,7 @@ import { hasEnded } from './ended.js'
 import { type Move, moveCursors, nothingOwed } from './move.js'
 import { readable } from './reading.js'
 import { takeBack } from './taking-back.js'
+import { utcText } from '../../time/iso-text.js'
 
 const pauseStatement = statement<
   { jobs: number[]; now: number; parked_until: number; reason: string | null; untils: (number | null)[] },
@@ -85,7 +86,7 @@ function untilOf(text: string | null | undefined, { definition, now }: Situation
   const until = read(text, definition.timezone)
   if (until > now) return until
   throw new CarillonError('validation_failed', {
-    detail: `The pause would end at ${new Date(until).toISOString()}, which has passed.`,
+    detail: `The pause would end at ${utcText(until)}, which has passed.`,
     errors: [{ pointer: '/until', message: 'must be an instant ahead' }],
   })
 }

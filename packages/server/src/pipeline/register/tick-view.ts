@@ -1,6 +1,6 @@
 import type { Tick } from '@carillon/contract'
 import { ClockNotes } from '../../time/clock-notes.js'
-import { localText } from '../../time/iso-text.js'
+import { localText, utcText } from '../../time/iso-text.js'
 import type { Schedule, ScheduleSource } from '../../time/schedule.js'
 import { timelineOf } from '../../time/timeline.js'
 import type { TickChanges } from '../tick-changes.js'
@@ -39,8 +39,8 @@ export function tickView({ situation, schedule, due }: TickSource): Tick {
     ...(situation.state === 'paused' ? ['the job is paused'] : []),
   ]
   return {
-    due: new Date(due).toISOString(),
-    start_at: new Date(startAt).toISOString(),
+    due: utcText(due),
+    start_at: utcText(startAt),
     due_local: localText(due, timelineOf(definition.timezone).offsetAt(due)),
     state,
     ...(notes.length > 0 && { note: notes.join('; ') }),

@@ -12,14 +12,15 @@ import {
   subjectOf,
   type Transactional,
 } from './change.js'
-import { moveCursors, nothingOwed } from './move.js'
+import { type Move, moveCursors, nothingOwed } from './move.js'
 import { readable } from './reading.js'
 import { isStaged, tickBefore } from './taking-back.js'
 import { type Way, wayFor } from './way.js'
+import { utcText } from '../../time/iso-text.js'
 
 const makeWayStatement = statement<
   {
-    job: number
+    jobs: number[]
     now: number
     ways: string[]
     dues: number[]
@@ -31,66 +32,103 @@ const makeWayStatement = statement<
 >(new URL('./make-way.sql', import.meta.url))
 const triggerStatement = statement<
   {
-    job: number
+    jobs: number[]
     now: number
-    runs: boolean
-    slot: number | null
-    places: number | null
-    max_attempts: number
+    runs: boolean[]
+    slots: (number | null)[]
+    places: (number | null)[]
+    max_attempts: number[]
   },
-  { seq: number; version: number; partition: number }
->(new URL('./trigger-job.sql', import.meta.url))
+  Made
+>(new URL('./trigger-jobs.sql', import.meta.url))
+
+interface Made {
+  job: number
+  seq: number
+  version: number
+  partition: number
+}
+
+/** A run to be made, and what leaves its place for it. */
+export interface PlannedTrigger {
+  situation: Situation
+  /** The staged tick that steps back for it. */
+  move: Move | null
+  way: Way
+  maxAttempts: number
+}
 
 const triggerOrigin = 1
 
 /** A run now, beside the schedule: it takes no tick's place in the account, and the next tick comes all the same. */
 export function triggerJob(database: Transactional, name: JobName): Promise<Run> {
   return changing(database, name, async (situation, calendars, runner) => {
-    const { job, now, definition } = situation
-    const queued = await clearStaged(runner, situation, calendars)
-    const way = wayFor(queued, definition, now)
-    await makeWay(runner, situation, way)
-    const maxAttempts = 1 + definition.max_retries
-    const [made] = await runner.run(triggerStatement, {
-      job,
-      now,
-      runs: way.runs,
-      slot: way.slot,
-      places: way.places,
-      max_attempts: maxAttempts,
-    })
-    if (made === undefined) throw new Error(`The run of job ${job} was not made.`)
-    const run = runView(situation, made, way, maxAttempts)
+    const [run] = await triggerJobs(runner, [planTrigger(situation, calendars)])
+    if (run === undefined) throw new Error(`The run of job ${situation.job} was not made.`)
     await audit(runner, { ...subjectOf(name), detail: { run_id: run.run_id, status: run.status } })
     return run
   })
 }
 
-/**
- * A staged tick that has the last place steps back for a run that comes before it: deleted, and the cursor is on it again.
- * Answers the runs that are left.
- */
-async function clearStaged(
-  runner: Runner,
-  situation: Situation,
-  calendars: CalendarSet,
-): Promise<QueuedRun[]> {
-  const { queued, now, state, definition } = situation
-  const ticks = queued.filter(({ origin }) => origin === 0).sort((a, b) => b.due - a.due)
-  const [last, before] = ticks
+export function planTrigger(situation: Situation, calendars: CalendarSet): PlannedTrigger {
+  const { definition, now, queued } = situation
+  const staged = stagedInTheWay(situation)
+  const left = queued.filter((run) => run !== staged)
+  return {
+    situation,
+    move: staged === null ? null : steppingBack(situation, calendars, staged),
+    way: wayFor(left, definition, now),
+    maxAttempts: 1 + definition.max_retries,
+  }
+}
+
+/** Jobs whose timers are locked, all at once. Answers the runs, in the order of the jobs' keys. */
+export async function triggerJobs(runner: Runner, planned: readonly PlannedTrigger[]): Promise<Run[]> {
+  const now = planned[0]?.situation.now
+  if (now === undefined) return []
+  const moved = planned.flatMap(({ situation, move }) => (move === null ? [] : { situation, move }))
+  if (moved.length > 0) await moveCursors(runner, now, moved)
+  await makeWay(runner, now, planned)
+  const made = await runner.run(triggerStatement, {
+    jobs: planned.map(({ situation }) => situation.job),
+    now,
+    runs: planned.map(({ way }) => way.runs),
+    slots: planned.map(({ way }) => way.slot),
+    places: planned.map(({ way }) => way.places),
+    max_attempts: planned.map(({ maxAttempts }) => maxAttempts),
+  })
+  const runs = new Map(made.map((run) => [run.job, run]))
+  return planned.flatMap((one) => {
+    const run = runs.get(one.situation.job)
+    return run === undefined ? [] : runView(one, run)
+  })
+}
+
+/** A staged tick that has the last place steps back for a run that comes before it. */
+function stagedInTheWay({ queued, now, state, definition }: Situation): QueuedRun | null {
+  const [last] = ticksOf(queued)
   const inTheWay = !placeWithout(queued, definition, now)
-  if (!inTheWay || state !== 'active' || last === undefined || !isStaged(last, now)) return queued
-  const move = {
+  return inTheWay && state === 'active' && last !== undefined && isStaged(last, now) ? last : null
+}
+
+/** The staged run is deleted, and the cursor is on its tick again. */
+function steppingBack(situation: Situation, calendars: CalendarSet, staged: QueuedRun): Move {
+  const { definition, queued } = situation
+  const [, before] = ticksOf(queued)
+  return {
     ...nothingOwed,
-    taken: { from: last.due, count: 1 },
-    accounted: tickBefore(last.due, situation, readable({ definition, calendars }), before?.due),
-    due: last.due,
-    startAt: last.available_at,
+    taken: { from: staged.due, count: 1 },
+    accounted: tickBefore(staged.due, situation, readable({ definition, calendars }), before?.due),
+    due: staged.due,
+    startAt: staged.available_at,
     reason: 'edited',
     replayState: 'running',
-  } as const
-  await moveCursors(runner, now, [{ situation, move }])
-  return queued.filter((run) => run !== last)
+  }
+}
+
+/** The runs of the schedule, the latest first. */
+function ticksOf(queued: readonly QueuedRun[]): QueuedRun[] {
+  return queued.filter(({ origin }) => origin === 0).sort((a, b) => b.due - a.due)
 }
 
 /** Whether the run gets a running place as things are, without anybody leaving one. */
@@ -104,19 +142,15 @@ function placeWithout(
   return runs && alone && (places === null || (slot ?? -1) >= 0)
 }
 
-async function makeWay(
-  runner: Runner,
-  { job, now }: Situation,
-  { ended, asked, promoted }: Way,
-): Promise<void> {
-  const steps = [
+async function makeWay(runner: Runner, now: number, planned: readonly PlannedTrigger[]): Promise<void> {
+  const steps = planned.flatMap(({ way: { ended, asked, promoted } }) => [
     ...ended.map((run) => ({ way: 'ended', run, slot: null })),
     ...asked.map((run) => ({ way: 'asked', run, slot: null })),
     ...(promoted === null ? [] : [{ way: 'promoted', ...promoted }]),
-  ]
+  ])
   if (steps.length === 0) return
   await runner.run(makeWayStatement, {
-    job,
+    jobs: steps.map(({ run }) => run.job),
     now,
     ways: steps.map(({ way }) => way),
     dues: steps.map(({ run }) => run.due),
@@ -127,12 +161,10 @@ async function makeWay(
 }
 
 function runView(
-  { job, uuid, now }: Situation,
-  { seq, version, partition }: { seq: number; version: number; partition: number },
-  { runs, slot, places }: Way,
-  maxAttempts: number,
+  { situation: { job, uuid, now }, way: { runs, slot, places }, maxAttempts }: PlannedTrigger,
+  { seq, version, partition }: Made,
 ): Run {
-  const at = new Date(now).toISOString()
+  const at = utcText(now)
   const waits = places !== null && (slot ?? -1) < 0
   return {
     run_id: runIdOf({ due: now, job, origin: triggerOrigin, seq, partition }),

@@ -2,6 +2,7 @@ import type { Lease } from '@carillon/contract'
 import { runIdOf } from '../../platform/ids.js'
 import { idempotencyKeyOf } from '../idempotency-key.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
+import { utcText } from '../../time/iso-text.js'
 
 /** A leased run as a worker over HTTP reads it. */
 export function leaseView(run: LeasedRun, definition: RunDefinition, leasedAt: number): Lease {
@@ -12,13 +13,13 @@ export function leaseView(run: LeasedRun, definition: RunDefinition, leasedAt: n
     job_name: name,
     task: target.type === 'task' ? target.task : '',
     payload: ('payload' in run ? run.payload : payload) ?? null,
-    scheduled_at: new Date(run.due).toISOString(),
+    scheduled_at: utcText(run.due),
     attempt: run.attempt,
     max_attempts: run.maxAttempts,
     fencing_token: run.token,
     idempotency_key: idempotencyKeyOf(run, definition),
     catch_up: run.catchUp,
     timeout_seconds: timeout,
-    timeout_at: new Date(leasedAt + timeout * 1000).toISOString(),
+    timeout_at: utcText(leasedAt + timeout * 1000),
   }
 }

@@ -11,6 +11,7 @@ import { newUuid, secretIdOf, uuidOfSecret } from '../../platform/ids.js'
 import { newSecret, secretText } from '../../targets/signing.js'
 import { audit } from '../audit.js'
 import { everywhereWithinMs, type SigningKey } from './secret-cache.js'
+import { utcText } from '../../time/iso-text.js'
 
 interface SecretRow {
   id: string
@@ -136,17 +137,13 @@ function shown({ id, created_at, retires_at }: Omit<SecretRow, 'secret'>, ending
   return {
     id: secretIdOf(id),
     hint: `whsec_…${ending}`,
-    created_at: iso(created_at),
-    retires_at: retires_at === null ? null : iso(retires_at),
-    signs_by: iso(created_at + everywhereWithinMs),
+    created_at: utcText(created_at),
+    retires_at: retires_at === null ? null : utcText(retires_at),
+    signs_by: utcText(created_at + everywhereWithinMs),
   }
 }
 
 function revealed(row: SecretRow): RevealedSigningSecret {
   const secret = secretText(row.secret)
   return { ...shown(row, secret.slice(-5)), secret }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -2,13 +2,12 @@ import { CarillonError, type OperationAction } from '@carillon/contract'
 import type { Runner } from '../../../db/pool.js'
 import type { CalendarSet } from '../../../time/schedule.js'
 import { jobIdOf } from '../../../platform/ids.js'
-import { lockAndLook, notFound, shareCalendars, type Situation, type Transactional } from '../change.js'
-import { cancelJob } from '../cancel.js'
-import { deleteJob } from '../delete.js'
-import { changeDefinition } from '../edit.js'
+import { lockAndLook, notFound, refuseCancelled, shareCalendars, type Situation } from '../change.js'
+import { changeJobs, planChange } from '../edit.js'
 import { pauseJobs, planPause } from '../pause.js'
+import { endJobs, planEnd } from '../putting-an-end.js'
 import { planResume, resumeJobs } from '../resume.js'
-import { triggerJob } from '../trigger.js'
+import { planTrigger, triggerJobs } from '../trigger.js'
 import type { Matched } from './filter.js'
 
 export interface ActionArguments {
@@ -23,16 +22,8 @@ export interface JobError {
   detail: string
 }
 
-/** How many jobs a chunk has: those that are changed one by one hold their timers longer. */
-export const chunkSizes: Record<OperationAction, number> = {
-  pause: 500,
-  resume: 500,
-  cancel: 25,
-  delete: 25,
-  trigger: 25,
-  tag: 25,
-  untag: 25,
-}
+/** How many jobs are changed at once: while a chunk is under way, the ticks of its jobs wait. */
+export const chunkSize = 500
 
 /**
  * Does it to these jobs in the transaction under way, and answers those to which it could not be done. Their timers are
@@ -41,7 +32,7 @@ export const chunkSizes: Record<OperationAction, number> = {
  */
 export async function act(
   runner: Runner,
-  { tenant, action, given }: { tenant: number; action: OperationAction; given: ActionArguments },
+  { tenant, action, given, ...terms }: Asked,
   jobs: readonly Matched[],
 ): Promise<JobError[]> {
   const calendars = await shareCalendars(runner, tenant)
@@ -52,97 +43,93 @@ export async function act(
   const there = new Set(situations.map(({ job }) => job))
   const gone = action === 'delete' ? [] : jobs.filter(({ job }) => !there.has(job))
   const refused = gone.map(({ uuid }) => errorOf(uuid, notFound(jobIdOf(uuid))))
-  return [...refused, ...(await doings[action](runner, situations, calendars, given))]
+  return [...refused, ...(await doings[action](runner, situations, { ...given, ...terms, calendars }))]
 }
 
-type Doing = (
-  runner: Runner,
-  situations: readonly Situation[],
-  calendars: CalendarSet,
-  given: ActionArguments,
-) => Promise<JobError[]>
+export interface Asked extends Terms {
+  tenant: number
+  action: OperationAction
+  given: ActionArguments
+}
 
-const doings: Record<OperationAction, Doing> = {
-  async pause(runner, situations, calendars, given) {
-    const { plans, refused } = planned(situations, (situation) => planPause(situation, calendars, given))
-    await pauseJobs(runner, plans, given)
+interface Terms {
+  /** As for a job that is changed alone: a tick that starts later than this was missed. */
+  lateToleranceMs: number
+  /** Told of a job whose change could not even be planned, because its definition is damaged. */
+  onBroken: (jobId: string, cause: unknown) => void
+}
+
+type Given = ActionArguments & Terms & { calendars: CalendarSet }
+
+type Doing = (runner: Runner, situations: readonly Situation[], given: Given) => Promise<JobError[]>
+
+/** What the same change of a single job is made of. */
+interface Parts<Plan extends object> {
+  /** Null where there is nothing to do, which is as good as done. Refuses by throwing. */
+  plan: (situation: Situation, given: Given) => Plan | null
+  write: (runner: Runner, plans: Plan[], given: Given) => Promise<unknown>
+  alsoCancelled?: boolean
+}
+
+/** Planned job by job, and then written for all of them. */
+function doing<Plan extends object>({ plan, write, alsoCancelled = false }: Parts<Plan>): Doing {
+  return async (runner, situations, given) => {
+    const plans: Plan[] = []
+    const refused: JobError[] = []
+    for (const situation of situations) {
+      try {
+        if (!alsoCancelled) refuseCancelled(situation)
+        const one = plan(situation, given)
+        if (one !== null) plans.push(one)
+      } catch (error) {
+        // Nothing is written yet: whatever is wrong with one job, the others go on.
+        const failed = errorOf(situation.uuid, error)
+        if (!(error instanceof CarillonError)) given.onBroken(failed.job_id, error)
+        refused.push(failed)
+      }
+    }
+    await write(runner, plans, given)
     return refused
-  },
-  async resume(runner, situations, calendars) {
-    const { plans, refused } = planned(situations, (situation) => planResume(situation, calendars))
-    await resumeJobs(
-      runner,
-      plans.flatMap((plan) => plan ?? []),
-    )
-    return refused
-  },
-  cancel: (runner, situations, _calendars, { reason }) =>
-    oneByOne(runner, situations, (within, name) =>
-      cancelJob(within, name, reason === undefined ? {} : { reason }),
-    ),
-  delete: (runner, situations) => oneByOne(runner, situations, deleteJob),
-  trigger: (runner, situations) => oneByOne(runner, situations, triggerJob),
-  tag: (runner, situations, _calendars, { tags: given = [] }) =>
-    retag(runner, situations, (tags) => [...tags, ...given.filter((tag) => !tags.includes(tag))]),
-  untag: (runner, situations, _calendars, { tags: given = [] }) =>
-    retag(runner, situations, (tags) => tags.filter((tag) => !given.includes(tag))),
+  }
 }
 
 /** Tags are no matter of the schedule or the target: what was allowed when the job was defined is not asked again. */
-function retag(
-  runner: Runner,
-  situations: readonly Situation[],
-  change: (tags: string[]) => string[],
-): Promise<JobError[]> {
-  const routes = new Map(situations.map(({ uuid, route }) => [uuid, route]))
-  return oneByOne(runner, situations, (database, name) =>
-    changeDefinition(
-      {
-        database,
-        lateToleranceMs: 0,
-        checkTarget: () => undefined,
-        routeOf: () => Promise.resolve(routes.get(name.uuid) ?? 0),
-        minIntervalMs: () => Promise.resolve(0),
-      },
-      name,
-      { to: ({ definition }) => ({ ...definition, tags: change(definition.tags ?? []) }) },
-    ),
-  )
+function retagging(change: (tags: string[], named: string[]) => string[]): Doing {
+  return doing({
+    plan: (situation, { tags = [], ...given }) => {
+      const { definition } = situation
+      return planChange(situation, { ...definition, tags: change(definition.tags ?? [], tags) }, given)
+    },
+    write: (runner, plans) => changeJobs(runner, plans),
+  })
 }
 
-function planned<Plan>(
-  situations: readonly Situation[],
-  plan: (situation: Situation) => Plan,
-): { plans: Plan[]; refused: JobError[] } {
-  const plans: Plan[] = []
-  const refused: JobError[] = []
-  for (const situation of situations) {
-    try {
-      plans.push(plan(situation))
-    } catch (error) {
-      // Nothing is written yet: whatever is wrong with one job, the others go on.
-      refused.push(errorOf(situation.uuid, error))
-    }
-  }
-  return { plans, refused }
-}
-
-async function oneByOne(
-  runner: Runner,
-  situations: readonly Situation[],
-  change: (database: Transactional, name: { tenant: number; uuid: string }) => Promise<unknown>,
-): Promise<JobError[]> {
-  const within: Transactional = { transaction: (work) => work(runner) }
-  const refused: JobError[] = []
-  for (const { tenant, uuid } of situations) {
-    try {
-      await change(within, { tenant, uuid })
-    } catch (error) {
-      if (!(error instanceof CarillonError)) throw error
-      refused.push(errorOf(uuid, error))
-    }
-  }
-  return refused
+const doings: Record<OperationAction, Doing> = {
+  pause: doing({
+    plan: (situation, given) => planPause(situation, given.calendars, given),
+    write: pauseJobs,
+  }),
+  resume: doing({
+    plan: (situation, { calendars }) => planResume(situation, calendars),
+    write: resumeJobs,
+  }),
+  cancel: doing({
+    plan: (situation, { calendars }) => planEnd(situation, calendars, 'job_cancelled'),
+    write: (runner, plans, { calendars, reason = null }) =>
+      endJobs(runner, plans, { end: 'job_cancelled', calendars, reason }),
+    alsoCancelled: true,
+  }),
+  delete: doing({
+    plan: (situation, { calendars }) => planEnd(situation, calendars, 'deleted'),
+    write: (runner, plans, { calendars }) => endJobs(runner, plans, { end: 'deleted', calendars }),
+    alsoCancelled: true,
+  }),
+  trigger: doing({
+    plan: (situation, { calendars }) => planTrigger(situation, calendars),
+    write: triggerJobs,
+  }),
+  tag: retagging((tags, named) => [...tags, ...named.filter((tag) => !tags.includes(tag))]),
+  untag: retagging((tags, named) => tags.filter((tag) => !named.includes(tag))),
 }
 
 export function errorOf(uuid: string, error: unknown): JobError {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { codeOf, isDatabaseUnavailable } from '../../../db/errors.js'
 import type { Database, Runner } from '../../../db/pool.js'
 import { statement } from '../../../db/statement.js'
-import { type ActionArguments, act, chunkSizes, errorOf, type JobError } from './actions.js'
+import { type ActionArguments, act, chunkSize, errorOf, type JobError } from './actions.js'
 import { type Matched, matching } from './filter.js'
 
 interface Claimed {
@@ -34,6 +34,8 @@ export interface OperatingOptions {
   log: Logger
   /** Told after a chunk: ticks may be near, or runs wait. */
   onChanged: (action: OperationAction) => void
+  /** A tick that starts later than this was missed. */
+  lateToleranceMs: number
   /** Smaller chunks, for tests. */
   chunk?: number
 }
@@ -48,7 +50,11 @@ export class Operating {
   /** Operations with a job that breaks its chunk: so many of the next jobs go one by one. */
   private readonly careful = new Map<number, number>()
 
-  constructor(private readonly options: OperatingOptions) {}
+  private readonly most: number
+
+  constructor(private readonly options: OperatingOptions) {
+    this.most = options.chunk ?? chunkSize
+  }
 
   /** One chunk of each operation. Answers whether more is left. */
   async runOnce(): Promise<boolean> {
@@ -62,16 +68,23 @@ export class Operating {
   private async advance(operation: number): Promise<boolean> {
     const alone = this.careful.get(operation) ?? 0
     try {
-      const left = await this.chunk(operation, alone > 0 ? 1 : this.options.chunk, doIt)
+      const left = await this.chunk(operation, alone > 0 ? 1 : this.most, this.doIt)
       if (alone > 1) this.careful.set(operation, alone - 1)
       else this.careful.delete(operation)
       return left
     } catch (error) {
       if (!isAboutTheJobs(error)) throw error
       if (alone > 0) return this.passOver(operation, error)
-      this.careful.set(operation, this.options.chunk ?? largestChunk)
+      this.careful.set(operation, this.most)
       return true
     }
+  }
+
+  private readonly doIt: Doing = (runner, { operation, tenant, action, arguments: given }, jobs) => {
+    const { lateToleranceMs, log } = this.options
+    const onBroken = (job: string, err: unknown) =>
+      log.error({ operation, job, err }, 'an operation could not change a job')
+    return act(runner, { tenant, action, given, lateToleranceMs, onBroken }, jobs)
   }
 
   /** Notes the next job as failed, and goes on after it. */
@@ -84,13 +97,12 @@ export class Operating {
     })
   }
 
-  private async chunk(operation: number, size: number | undefined, doing: Doing): Promise<boolean> {
+  private async chunk(operation: number, most: number, doing: Doing): Promise<boolean> {
     const { database, log, onChanged } = this.options
     const chunk = await database.transaction(async (runner) => {
       const [claimed] = await runner.run(claimStatement, { operation })
       if (claimed === undefined) return null
       const { tenant, filter, cursor_job: after, through_job: through, action } = claimed
-      const most = size ?? chunkSizes[action]
       const jobs = await matching(runner, tenant, filter, { after, through, most })
       const errors = jobs.length === 0 ? [] : await doing(runner, claimed, jobs)
       const ends = jobs.length < most
@@ -110,11 +122,6 @@ export class Operating {
     return !chunk.ends
   }
 }
-
-const largestChunk = Math.max(...Object.values(chunkSizes))
-
-const doIt: Doing = (runner, { tenant, action, arguments: given }, jobs) =>
-  act(runner, { tenant, action, given }, jobs)
 
 /** Not where the database is the trouble, or others were in the way (class 40): then the same chunk is tried again. */
 function isAboutTheJobs(error: unknown): boolean {

@@ -6,12 +6,14 @@ import {
   type OperationList,
   type OperationPreview,
 } from '@carillon/contract'
-import type { Database } from '../../../db/pool.js'
+import type { Database, Runner } from '../../../db/pool.js'
 import { statement } from '../../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../../platform/cursor.js'
 import { jobIdOf, newUuid, operationIdOf, uuidOfOperation } from '../../../platform/ids.js'
 import { audit } from '../../audit.js'
+import { allInside, eachForItself } from '../creating.js'
 import { countMatching } from './filter.js'
+import { utcText } from '../../../time/iso-text.js'
 
 interface OperationRow {
   operation: number
@@ -59,21 +61,27 @@ export class Operations {
     private readonly onStarted: () => void = () => undefined,
   ) {}
 
-  async preview(tenant: number, input: OperationInput): Promise<OperationPreview> {
+  async preview(
+    tenant: number,
+    input: OperationInput,
+    runner: Runner = this.database,
+  ): Promise<OperationPreview> {
     check(input)
     const range = { through: Number.MAX_SAFE_INTEGER, most: sampled }
-    const { matched, sample } = await countMatching(this.database, tenant, input.filter ?? {}, range)
+    const { matched, sample } = await countMatching(runner, tenant, input.filter ?? {}, range)
     return { matched, sample: sample.map(({ uuid, name }) => ({ job_id: jobIdOf(uuid), name })) }
   }
 
-  async start(tenant: number, input: OperationInput): Promise<Operation> {
+  /** `inside`: in the caller's transaction. The schedulers are told before it commits, and look again by themselves. */
+  async start(tenant: number, input: OperationInput, inside?: Runner): Promise<Operation> {
     check(input)
     const { action, filter = {}, reason, until, tags } = input
     const uuid = newUuid()
-    const [latest] = await this.database.run(latestStatement, {})
+    const place = inside === undefined ? eachForItself(this.database) : allInside(inside)
+    const [latest] = await place.runner.run(latestStatement, {})
     const through = latest?.job ?? 0
-    const { matched } = await countMatching(this.database, tenant, filter, { through, most: 1 })
-    await this.database.transaction(async (runner) => {
+    const { matched } = await countMatching(place.runner, tenant, filter, { through, most: 1 })
+    await place.transaction(async (runner) => {
       await runner.run(startStatement, {
         uuid,
         tenant,
@@ -87,7 +95,7 @@ export class Operations {
       await audit(runner, { tenant, subject: operationIdOf(uuid), detail })
     })
     this.onStarted()
-    return this.get(tenant, operationIdOf(uuid))
+    return this.show(tenant, operationIdOf(uuid), place.runner)
   }
 
   async list(tenant: number, query: { limit: number; cursor: string | null }): Promise<OperationList> {
@@ -100,11 +108,14 @@ export class Operations {
     return { data: page.map(view), next_cursor: more ? encodeCursor([last.operation]) : null }
   }
 
-  async get(tenant: number, operationId: string): Promise<Operation> {
+  get(tenant: number, operationId: string): Promise<Operation> {
+    return this.show(tenant, operationId, this.database)
+  }
+
+  private async show(tenant: number, operationId: string, runner: Runner): Promise<Operation> {
     const uuid = uuidOfOperation(operationId)
     const before = Number.MAX_SAFE_INTEGER
-    const [row] =
-      uuid === null ? [] : await this.database.run(showStatement, { tenant, uuid, before, most: 1 })
+    const [row] = uuid === null ? [] : await runner.run(showStatement, { tenant, uuid, before, most: 1 })
     if (row === undefined) throw notFound(operationId)
     return view(row)
   }
@@ -152,8 +163,8 @@ function view(row: OperationRow): Operation {
   return {
     operation_id: operationIdOf(row.uuid),
     ...{ action, filter, state, total, done, failed, errors },
-    created_at: new Date(row.created_at).toISOString(),
-    finished_at: row.finished_at === null ? null : new Date(row.finished_at).toISOString(),
+    created_at: utcText(row.created_at),
+    finished_at: row.finished_at === null ? null : utcText(row.finished_at),
   }
 }
 

@@ -21,6 +21,8 @@ export interface Conditions {
 export interface ReadFilter {
   conditions: Conditions
   states: JobState[]
+  /** Whether so much of an id is searched for that few jobs have it. */
+  rareId: boolean
   /** Whether there is any condition beside the state. */
   narrows: boolean
   /** Whether an index finds what the filter takes; a search only where `searchable`. */
@@ -45,6 +47,7 @@ export async function readFilter(runner: Runner, tenant: number, filter: JobFilt
   const { pattern, ...others } = conditions
   return {
     conditions,
+    rareId: range !== null && search !== undefined && search.replace(/^job_/i, '').length >= instantDigits,
     states: state === undefined ? [...jobStates] : [state],
     narrows: pattern !== null || Object.values(others).some((value) => value !== null),
     indexed: (searchable) =>
@@ -54,6 +57,9 @@ export async function readFilter(runner: Runner, tenant: number, filter: JobFilt
       (searchable && search !== undefined && hasTrigrams(search)),
   }
 }
+
+/** An id begins with its instant, to the millisecond: so many digits. A shorter part is common to the jobs of a day or a year. */
+const instantDigits = 10
 
 /** An index by threes of characters knows nothing of a text that has no three of a word in a row. */
 function hasTrigrams(search: string): boolean {

@@ -29,11 +29,11 @@ const nearNextStatement = statement<
   { job: number | null; start_at: number; partition: number; reached_start: number | null }
 >(new URL('./near-next.sql', import.meta.url))
 const matchingStatement = statement<
-  Scope & { states: string[]; by_name: boolean; after_name: string; after_job: number },
+  Scope & { states: string[]; rare_id: boolean; by_name: boolean; after_name: string; after_job: number },
   { job: number; name: string }
 >(new URL('./matching.sql', import.meta.url))
 const matchingNextStatement = statement<
-  Scope & StartKey,
+  Scope & StartKey & { rare_id: boolean },
   { job: number; start_at: number; partition: number }
 >(new URL('./matching-next.sql', import.meta.url))
 const showStatement = statement<{ tenant: number; jobs: number[]; parked_until: number }, JobRow>(
@@ -140,6 +140,7 @@ export class JobLister {
     const found = await this.finder.run(matchingStatement, {
       ...scopeOf(look),
       states,
+      rare_id: filter.rareId,
       by_name: false,
       after_name: '',
       after_job: Number(before),
@@ -172,6 +173,7 @@ export class JobLister {
     const found = await this.finder.run(matchingStatement, {
       ...scopeOf(look),
       states,
+      rare_id: filter.rareId,
       by_name: true,
       ...after,
     })
@@ -201,7 +203,8 @@ export class JobLister {
         next: at({ start_at: reached, partition: lastPartition, job: lastKey }),
       }
     }
-    return pageOf(await this.finder.run(matchingNextStatement, { ...scopeOf(look), ...after }), limit, at)
+    const scope = { ...scopeOf(look), ...after, rare_id: filter.rareId }
+    return pageOf(await this.finder.run(matchingNextStatement, scope), limit, at)
   }
 
   private lookFor({ limit }: Look, indexed: boolean): number {

@@ -1,11 +1,12 @@
 -- The active jobs of a tenant that a filter takes, by start, partition and key after a position: where near-next.sql did not
 -- meet enough of them among the next starts. Found by what is rare about them, or all of a small tenant, then sorted.
--- Plain read. Index: as matching.sql, timers' primary key.
+-- The tenant is disguised as there. Plain read. Index: as matching.sql, timers' primary key.
 -- @plan each-time
 -- @param tenant int
 -- @param pattern text
 -- @param id_from uuid
 -- @param id_to uuid
+-- @param rare_id boolean
 -- @param tags text[]
 -- @param managed_by text
 -- @param kind text
@@ -17,7 +18,7 @@
 WITH found AS MATERIALIZED (
   SELECT j.job, j.partition
   FROM carillon.jobs j
-  WHERE j.tenant = :tenant AND j.state = 'active'
+  WHERE j.tenant + 0 = :tenant AND (:routes IS NOT NULL OR :rare_id OR j.tenant = :tenant) AND j.state = 'active'
     AND (:pattern IS NULL OR j.name ILIKE :pattern OR (j.description IS NOT NULL AND j.description ILIKE :pattern)
          OR j.id BETWEEN :id_from AND :id_to)
     AND (:tags IS NULL OR (j.tags ?& :tags AND j.tags <> '[]'))
