@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { JobTags, jobStates } from './job.js'
 import { limits } from './limits.js'
 import { stringEnum } from './string-enum.js'
+import { Tag } from './tag.js'
 
 const maybeInstant = (description: string) =>
   Type.Union([Type.String({ format: 'date-time', description }), Type.Null()])
@@ -24,7 +25,13 @@ export const OperationFilter = Type.Object(
         description: 'http, task, command, or one of them: http:api.example.com, task:send-report',
       }),
     ),
-    tags: Type.Optional(JobTags),
+    tags: Type.Optional(
+      Type.Array(Tag, {
+        minItems: 1,
+        maxItems: limits.tags,
+        description: 'Only jobs that have all of these',
+      }),
+    ),
     managed_by: Type.Optional(
       Type.String({ minLength: 1, maxLength: limits.name, description: 'Only jobs that this one manages' }),
     ),

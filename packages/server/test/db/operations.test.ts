@@ -1,4 +1,4 @@
-import type { OperationInput } from '@carillon/contract'
+import { limits, type OperationInput } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
 import { Operating } from '../../src/pipeline/register/bulk/operating.js'
 import { Operations } from '../../src/pipeline/register/bulk/operations.js'
@@ -313,13 +313,37 @@ describe('a filter', () => {
   test('that says nothing needs all, and a word for a pause is refused elsewhere', async () => {
     const node = await house().node()
     const { operations } = workshop(node)
-    for (const input of [{ action: 'pause' }, { action: 'pause', filter: {} }] as const) {
+    for (const filter of [undefined, {}, { tags: [] }]) {
+      const input = { action: 'delete' as const, ...(filter && { filter }) }
       await expect(operations.preview(1, input)).rejects.toMatchObject({ errors: [{ pointer: '/filter' }] })
       await expect(operations.start(1, input)).rejects.toMatchObject({ errors: [{ pointer: '/filter' }] })
     }
     await expect(operations.start(1, { action: 'delete', all: true, until: 'x' })).rejects.toMatchObject({
       errors: [{ pointer: '/until' }],
     })
+  })
+
+  test('gives no job more tags than one may have, and says which had no room', async () => {
+    const node = await house().node()
+    const { operations, operating } = workshop(node)
+    const full = await node.register({ tags: Array.from({ length: limits.tags }, (_, at) => `t${at}`) })
+    const roomy = await node.register({ tags: ['t0'] })
+    const { operation_id: id } = await operations.start(1, { action: 'tag', all: true, tags: ['more'] })
+    await toTheEnd(operating)
+    expect(await operations.get(1, id)).toMatchObject({
+      failed: 1,
+      errors: [{ job_id: full.job_id, code: 'validation_failed' }],
+    })
+    expect((await node.registry.get(1, full.job_id)).tags).toHaveLength(limits.tags)
+    expect((await node.registry.get(1, roomy.job_id)).tags).toEqual(['t0', 'more'])
+  })
+
+  test('reads the name of a host in any case', async () => {
+    const node = await house().node()
+    const { operations } = workshop(node)
+    await node.register({ target: { type: 'http', url: 'https://Api.Example.test/x' } })
+    const filter = { target: 'http:API.example.TEST' }
+    expect(await operations.preview(1, { action: 'pause', filter })).toMatchObject({ matched: 1 })
   })
 
   test('pages through operations, the latest first', async () => {

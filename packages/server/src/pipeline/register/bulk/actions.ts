@@ -1,4 +1,4 @@
-import { CarillonError, type OperationAction } from '@carillon/contract'
+import { CarillonError, limits, type OperationAction } from '@carillon/contract'
 import type { Runner } from '../../../db/pool.js'
 import type { CalendarSet } from '../../../time/schedule.js'
 import { jobIdOf } from '../../../platform/ids.js'
@@ -98,9 +98,18 @@ function retagging(change: (tags: string[], named: string[]) => string[]): Doing
   return doing({
     plan: (situation, { tags = [], ...given }) => {
       const { definition } = situation
-      return planChange(situation, { ...definition, tags: change(definition.tags ?? [], tags) }, given)
+      const changed = change(definition.tags ?? [], tags)
+      if (changed.length > limits.tags) throw tooManyTags(changed.length)
+      return planChange(situation, { ...definition, tags: changed }, given)
     },
     write: (runner, plans) => changeJobs(runner, plans),
+  })
+}
+
+function tooManyTags(count: number): CarillonError {
+  return new CarillonError('validation_failed', {
+    detail: `The job would have ${count} tags; it may have ${limits.tags}.`,
+    errors: [{ pointer: '/tags', message: `would be ${count}; at most ${limits.tags}` }],
   })
 }
 

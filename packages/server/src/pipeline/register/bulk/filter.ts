@@ -58,6 +58,12 @@ export async function countMatching(
   return { matched: sample[0]?.matched ?? 0, sample }
 }
 
+/** Whether every job would match: a condition that lets everything through is none. */
+export function saysNothing(filter: OperationFilter): boolean {
+  const { states, ...conditions } = paramsOf(filter)
+  return states === allStates && Object.values(conditions).every((condition) => condition === null)
+}
+
 function paramsOf(filter: OperationFilter) {
   const { search, state, target, tags, managed_by: managedBy, job_ids: jobIds } = filter
   const colon = target?.indexOf(':') ?? -1
@@ -66,10 +72,15 @@ function paramsOf(filter: OperationFilter) {
     states: state === undefined ? allStates : [state],
     pattern: search === undefined ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`,
     kind: named ? target.slice(0, colon) : (target ?? null),
-    target_name: named ? target.slice(colon + 1) : null,
+    target_name: named ? nameOf(target.slice(0, colon), target.slice(colon + 1)) : null,
     tags: tags === undefined || tags.length === 0 ? null : tags,
     managed_by: managedBy ?? null,
     // An id that is none matches no job.
     uuids: jobIds === undefined ? null : jobIds.flatMap((jobId) => uuidOf(jobId) ?? []),
   }
+}
+
+/** Hosts are stored in small letters, as addresses are read. */
+function nameOf(kind: string, name: string): string {
+  return kind === 'http' ? name.toLowerCase() : name
 }

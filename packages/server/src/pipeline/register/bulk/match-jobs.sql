@@ -28,6 +28,8 @@ WITH matching AS MATERIALIZED (
       SELECT r.route FROM carillon.routes r
       WHERE r.tenant = :tenant AND r.kind = :kind AND (:target_name IS NULL OR r.name = :target_name)))
   ORDER BY j.job
+  -- In here, where the planner sees it: it takes the whole of a materialized part to be wanted.
+  LIMIT CASE WHEN NOT :counted THEN :most END
 )
 SELECT job, id::text AS uuid, name, CASE WHEN :counted THEN (SELECT count(*)::int FROM matching) END AS matched
 FROM matching

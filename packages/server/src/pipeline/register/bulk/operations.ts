@@ -12,7 +12,7 @@ import { decodeCursor, encodeCursor } from '../../../platform/cursor.js'
 import { jobIdOf, newUuid, operationIdOf, uuidOfOperation } from '../../../platform/ids.js'
 import { audit } from '../../audit.js'
 import { allInside, eachForItself } from '../creating.js'
-import { countMatching } from './filter.js'
+import { countMatching, saysNothing } from './filter.js'
 import { utcText } from '../../../time/iso-text.js'
 
 interface OperationRow {
@@ -147,7 +147,7 @@ function check({ action, filter = {}, all = false, reason, until, tags }: Operat
       detail: `${pointer} ${message}.`,
       errors: [{ pointer, message }],
     })
-  if (Object.keys(filter).length === 0 && !all)
+  if (saysNothing(filter) && !all)
     throw refused('/filter', 'says nothing: name the jobs, or send "all": true to mean every one')
   const tagging = action === 'tag' || action === 'untag'
   if (tagging && (tags === undefined || tags.length === 0)) throw refused('/tags', `is needed for ${action}`)
