@@ -35,6 +35,23 @@ const first = (job: TestJob) => Date.parse(job.next_run_at ?? '')
 const skippedRow = { outcome: 'skipped', final: true, reason: 'skipped_by_request', due_to: null, ticks: 1 }
 
 describe('a tick that is skipped', () => {
+  test('is not called the next run: that is the one after it, for one job and in the list', async () => {
+    const node = await house().node()
+    const job = await node.register(tenSeconds)
+    const tick = first(job)
+    const shown = async () => [
+      (await node.registry.get(1, job.job_id)).next_run_at,
+      (await node.registry.list(1, { limit: 1, cursor: null })).data[0]?.next_run_at,
+    ]
+    await node.ticks.skip(1, job.job_id, { at: iso(tick) })
+    await node.ticks.skip(1, job.job_id, { at: iso(tick + 20_000) })
+    expect(await shown()).toEqual([iso(tick + 10_000), iso(tick + 10_000)])
+    await node.ticks.skip(1, job.job_id, { at: iso(tick + 10_000) })
+    expect(await shown()).toEqual([iso(tick + 30_000), iso(tick + 30_000)])
+    await node.ticks.restore(1, job.job_id, { at: iso(tick) })
+    expect(await shown()).toEqual([iso(tick), iso(tick)])
+  })
+
   test('does not run, has one record at its instant, and the next one runs', async () => {
     const node = await house().node()
     const job = await node.register(tenSeconds)

@@ -91,6 +91,7 @@ export function viewOf({ uuid, job, now }: Candidate, served: boolean): Job {
     kind: target.type,
     task: target.type === 'task' ? target.task : '',
     next_due: job.due,
+    changed_from: null,
     served,
   }
   return jobView(row)

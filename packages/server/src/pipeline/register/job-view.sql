@@ -10,6 +10,7 @@ SELECT j.job, j.id AS uuid, j.state, j.version, j.definition, j.created_at, j.up
               WHERE q.job = j.job AND q.attempt = 1 AND q.available_at > carillon.now_ms()
                 AND q.available_at < :parked_until),
              t.due) AS next_due,
+       CASE WHEN j.ticks_changed_until >= t.due THEN t.due END AS changed_from,
        live.due AS live_due, live.status AS live_status, last.due AS last_due, last.outcome AS last_outcome,
        EXISTS (
          SELECT FROM carillon.incarnations i

@@ -29,6 +29,8 @@ export interface JobRow {
   kind: string
   task: string
   next_due: number | null
+  /** Where the cursor stands, if somebody asked something of a tick from there on; null: nobody did. */
+  changed_from: number | null
   /** The newest tick of which a run is in flight, and of which there is a final row. */
   live_due: number | null
   live_status: 'running' | 'pending' | null

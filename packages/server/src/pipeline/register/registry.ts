@@ -30,7 +30,8 @@ import { allInside, Creating, eachForItself, type Stored } from './creating.js'
 import { deleteJob } from './delete.js'
 import { editJob, type EditPorts } from './edit.js'
 import { Folding } from './folding.js'
-import { type JobRow, jobView } from './job-view.js'
+import type { JobRow } from './job-view.js'
+import { jobViews } from './next-run.js'
 import { JobLister } from './list/job-list.js'
 import { pauseJob } from './pause.js'
 import { resumeJob } from './resume.js'
@@ -340,7 +341,9 @@ export class Registry {
   private async view(tenant: number, uuid: string): Promise<Job> {
     const [row] = await this.options.database.run(viewStatement, { tenant, uuid, parked_until: parkedUntil })
     if (row === undefined) throw notFound(jobIdOf(uuid))
-    return jobView(row)
+    const [job] = await jobViews(this.options.database, tenant, [row])
+    if (job === undefined) throw notFound(jobIdOf(uuid))
+    return job
   }
 }
 

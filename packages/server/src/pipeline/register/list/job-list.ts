@@ -2,7 +2,8 @@ import type { Job, JobFilter, JobState } from '@carillon/contract'
 import type { Database } from '../../../db/pool.js'
 import { statement } from '../../../db/statement.js'
 import { parkedUntil } from '../../parked.js'
-import { type JobRow, jobView } from '../job-view.js'
+import type { JobRow } from '../job-view.js'
+import { jobViews } from '../next-run.js'
 import { decodePosition, encodePosition, fingerprintOf, type Position } from './cursor.js'
 import { type Conditions, type ReadFilter, readFilter } from './filter.js'
 
@@ -109,7 +110,7 @@ export class JobLister {
   private async show(tenant: number, jobs: number[]): Promise<Job[]> {
     if (jobs.length === 0) return []
     const rows = await this.options.database.run(showStatement, { tenant, jobs, parked_until: parkedUntil })
-    return rows.map(jobView)
+    return jobViews(this.options.database, tenant, rows)
   }
 
   private async find(look: Look, from: Position, byNextRun: boolean): Promise<Found> {
