@@ -1,4 +1,5 @@
 import type { RunningServer } from '@carillon/server'
+import type { LoadedConfig } from '@carillon/server/config'
 import { Command } from 'commander'
 import { outputOf } from '../output/output.js'
 import { visible } from '../output/visible.js'
@@ -21,8 +22,8 @@ export function upCommand(): Command {
     const server = await startServer({ config, log, listenAnyway })
     const took = performance.now() - starting
     const { url, tasks } = server
-    output.result({ ready: true, url, pid: process.pid, version, tasks }, () =>
-      banner(server, version, config.roles, took),
+    output.result({ ready: true, url, pid: process.pid, version, tasks, commands: config.allowCommands }, () =>
+      banner(server, version, config, took),
     )
     await signals.first
     log.info(
@@ -39,7 +40,12 @@ export function upCommand(): Command {
 
 const lingerMs = 500
 
-function banner(server: RunningServer, version: string, roles: readonly string[], tookMs: number): string {
+function banner(
+  server: RunningServer,
+  version: string,
+  { roles, allowCommands }: Pick<LoadedConfig, 'roles' | 'allowCommands'>,
+  tookMs: number,
+): string {
   const tasks = server.tasks.map(visible).join(', ')
   const lines = [
     '',
@@ -51,6 +57,7 @@ function banner(server: RunningServer, version: string, roles: readonly string[]
     `  Postgres    ${visible(server.postgres)}`,
     `  Reach       ${visible(server.reach)}`,
     `  Tasks       ${tasks === '' ? 'none (load some with --tasks FILE)' : tasks}`,
+    `  Commands    ${allowCommands ? 'allowed: jobs may run programs of this machine' : 'not allowed (--allow-commands lets jobs run programs)'}`,
     ...(server.url === null || !roles.includes('api') ? [] : tryThis(server.url)),
     '',
   ]
