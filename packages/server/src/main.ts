@@ -25,6 +25,7 @@ import { type ApiRole, composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
 import { composeHealth } from './roles/health.js'
 import { composeRemote, type RemoteRole } from './roles/remote.js'
+import { explainTakenPort } from './roles/port-taken.js'
 import { composeRunStreams, type RunStreams } from './roles/run-streams.js'
 import { composeScheduler, type SchedulerRole } from './roles/scheduler.js'
 import { composeWorker, reachOf, type WorkerRole } from './roles/worker.js'
@@ -206,16 +207,25 @@ function composeNode(
   membership.onPeerGone(() => scheduler?.peerGone())
 
   const hints = { ...toWorkers, ...hintsToScheduler(scheduler) }
-  let leaving = false
+  let away: string | null = 'starting'
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
   const api = remote === null || streams === null ? null : composeApi(context, hints, remote.leases, streams)
   const access = composeAccess(context)
   const http = composeHttp(options, context, {
     heartbeat,
     access: access.port,
     api,
-    isLeaving: () => leaving,
+    opened,
+    away: () => away,
   })
   const start = async (undo: (() => Promise<void>)[]) => {
+    const closeHttp = once(() => http?.close() ?? Promise.resolve())
+    undo.push(closeHttp)
+    // Before the cluster hears of it: one that cannot listen takes no partition from anybody.
+    await http?.listen().catch(async (error: unknown) => {
+      throw await explainTakenPort(error, database)
+    })
     await membership.join()
     undo.push(() => membership.leave())
     await scheduler?.prepare()
@@ -228,13 +238,14 @@ function composeNode(
     access.watching.start()
     undo.push(() => drain({ scheduler, worker, remote, streams }, config.drainSeconds * 1000, log))
     if (http !== null) {
-      undo.push(() => http.close())
-      await http.listen()
+      undo.push(closeHttp)
+      away = null
+      open()
       undo.push(() => Promise.resolve(remote?.endPolls()))
       undo.push(() => Promise.resolve(streams?.end()))
     }
     undo.push(() => {
-      leaving = true
+      away = 'shutting down'
       return Promise.resolve()
     })
   }
@@ -276,10 +287,11 @@ function composeHttp(
     heartbeat: Service
     access: AccessPort
     api: ApiRole | null
-    isLeaving: () => boolean
+    opened: Promise<void>
+    away: () => string | null
   },
 ): HttpServer | null {
-  const { heartbeat, access, api, isLeaving } = parts
+  const { heartbeat, access, api, opened, away } = parts
   if (api === null && !listenAnyway) return null
   log.info({ host: config.host }, describeAccess(config))
   const { registry } = context.metrics
@@ -292,7 +304,8 @@ function composeHttp(
     closeTimeoutMs: Math.min(3_000, config.drainSeconds * 200),
     version,
     log,
-    health: composeHealth(context, heartbeat, isLeaving),
+    opened,
+    health: composeHealth(context, heartbeat, away),
     metrics: { contentType: registry.contentType, render: () => registry.metrics() },
     access,
     api,

@@ -22,8 +22,9 @@ export function upCommand(): Command {
     const server = await startServer({ config, log, listenAnyway })
     const took = performance.now() - starting
     const { url, tasks } = server
-    output.result({ ready: true, url, pid: process.pid, version, tasks, commands: config.allowCommands }, () =>
-      banner(server, version, config, took),
+    output.result(
+      { ready: true, url, pid: process.pid, version, tasks, commands: config.allowCommands },
+      () => banner(server, version, config, took),
     )
     await signals.first
     log.info(

@@ -81,16 +81,17 @@ function todoOf(letter: DeadLetterDetail): string {
   const discard = `→ Give it up:        carillon dead-letters discard ${run} --yes\n`
   if (letter.job_state === 'deleted' || letter.job_state === 'collected')
     return `→ Its job was deleted: nothing of it can be run again.\n${discard}`
-  const current =
+  const again = `carillon dead-letters redrive ${run}`
+  const rerun =
     letter.current_version === letter.version
-      ? ''
-      : `→ As the job is now:  carillon dead-letters redrive ${run} --current\n`
+      ? `→ Run it again:      ${again}\n`
+      : `→ The job was changed since: it ran version ${letter.version}, and ${letter.current_version} is current.\n` +
+        `→ As the job is now: ${again} --current\n→ As it was then:    ${again}\n`
   const paused =
     letter.job_state === 'paused' ? '→ Its job is paused: what is re-driven waits until it is resumed.\n' : ''
   return (
-    `→ Run it again:      carillon dead-letters redrive ${run}\n` +
-    current +
-    `→ With a correction: carillon dead-letters redrive ${run} --payload JSON\n` +
+    rerun +
+    `→ With a correction: ${again} --payload JSON\n` +
     `→ All of this error: carillon dead-letters redrive --fingerprint ${visible(letter.fingerprint)} --canary 5 --rate 10\n` +
     discard +
     paused

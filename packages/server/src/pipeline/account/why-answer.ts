@@ -106,8 +106,15 @@ export function runOf({ at, row }: Pick<Facts, 'at' | 'row'>): string {
 function letterTodo(facts: Facts): string {
   if (facts.evidence.records.letter === null)
     return 'Its dead letter was discarded: to run the job once more, trigger it.'
+  const { life, at, row } = facts
   const run = runOf(facts)
-  return `carillon dead-letters show ${run} has it all; once the cause is gone, carillon dead-letters redrive ${run} runs it again.`
+  const redrive = `carillon dead-letters redrive ${run}`
+  const version = life === null ? undefined : stretchAt(life, at)?.version
+  const how =
+    version === undefined || version === row.version
+      ? `${redrive} runs it again`
+      : `the job was changed since (it ran version ${version}, and ${row.version} is current): ${redrive} --current runs it as the job is now`
+  return `carillon dead-letters show ${run} has it all; once the cause is gone, ${how}.`
 }
 
 function roundOf({ round }: { round: number }): string {
