@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { fakeApi } from '../test/support/fake-api.js'
+import { type Asked, fakeApi } from '../test/support/fake-api.js'
 
 /** Small comforts of the command line, each against a server of canned answers. */
 let api: Awaited<ReturnType<typeof fakeApi>>
@@ -35,5 +35,119 @@ describe('a range', () => {
     const from = api.seen.map(({ query }) => query.get('from') ?? '')[0] ?? ''
     expect(before - Date.parse(from)).toBeLessThanOrEqual(86_400_000)
     expect(before - Date.parse(from)).toBeGreaterThan(86_300_000)
+  })
+})
+
+const run = {
+  run_id: 'run_1',
+  job_id: id,
+  status: 'dead',
+  scheduled_at: '2026-11-16T00:00:00Z',
+  started_at: null,
+  finished_at: null,
+  duration_ms: 12,
+  attempt: 1,
+  max_attempts: 1,
+  reason: null,
+  error: null,
+  catch_up: false,
+  skipped_count: null,
+  skipped_until: null,
+}
+const page = (data: unknown[]) => ({ data, next_cursor: null })
+
+describe('the name of a job', () => {
+  const redrive = {
+    redrive: 1,
+    created_at: '2026-11-16T00:00:00Z',
+    state: 'done',
+    job_id: id,
+    canaries: [],
+    before: 'b',
+    after: null,
+    fingerprint: null,
+  }
+  const backfill = { backfill_id: 'bf_1', job_id: id, state: 'done', created_at: '2026-11-16T00:00:00Z' }
+  const entry = { at: '2026-11-16T00:00:00Z', actor: 'me', action: 'pauseJob', subject: id, detail: null }
+  const event = (one: object) => `id: 1\nevent: run\ndata: ${JSON.stringify(one)}\n\n`
+
+  it.each([
+    ['runs list', ['runs', 'list'], { 'GET /runs': page([run, run]) }],
+    [
+      'runs show',
+      ['runs', 'show', 'run_1'],
+      { 'GET /runs/run_1': { ...run, attempts: [], round: 1, result: null, worker: null } },
+    ],
+    ['tail', ['tail', '--count', '2'], { 'GET /runs/stream': event(run) + event(run) }],
+    ['backfills list', ['backfills', 'list'], { 'GET /backfills': page([backfill]) }],
+    ['redrives', ['dead-letters', 'redrives'], { 'GET /redrives': page([redrive]) }],
+    ['audit', ['audit'], { 'GET /audit': page([entry]) }],
+  ])('is shown by %s, and asked for once', async (_what, args, answers) => {
+    api.answer({ ...answers, [`GET /jobs/${id}`]: { job_id: id, name: 'nightly-report' } })
+    expect(await api.speak(...args)).toMatchObject({
+      stdout: expect.stringContaining('nightly-report') as string,
+      code: 0,
+    })
+    expect(api.seen.filter(({ route }) => route === `GET /jobs/${id}`)).toHaveLength(1)
+  })
+
+  it('gives way to the id of a job that is gone', async () => {
+    api.answer({ 'GET /runs': page([run]) })
+    expect((await api.speak('runs', 'list')).stdout).toContain(id)
+  })
+
+  it("is not asked for with --json, where the answer is the API's", async () => {
+    api.answer({ 'GET /runs': page([run]) })
+    await api.speak('runs', 'list', '--json')
+    expect(api.seen).toHaveLength(1)
+  })
+})
+
+describe('--json', () => {
+  it.each([
+    [['runs', 'list', id], { [`GET /jobs/${id}/runs`]: [run] }],
+    [['events'], { 'GET /events': page([{ event: 1 }]) }],
+  ])('of %j is {data: […]} like every list', async (args, answers) => {
+    api.answer(answers)
+    const { stdout } = await api.speak(...args, '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ data: [expect.any(Object)] })
+  })
+})
+
+describe('a trigger that another run is in the way of', () => {
+  it('names that run and ends with 1', async () => {
+    const job = { job_id: id, name: 'report' }
+    api.answer({
+      [`GET /jobs/${id}`]: job,
+      [`POST /jobs/${id}/trigger`]: { ...run, run_id: 'run_skipped', status: 'skipped' },
+      [`GET /jobs/${id}/runs`]: ({ query }: Asked) =>
+        query.get('status') === 'running' ? [{ ...run, run_id: 'run_busy' }] : [],
+    })
+    const { stdout, code } = await api.speak('jobs', 'trigger', id)
+    expect(stdout).toMatch(/report was not run: its run run_busy is going on/)
+    expect(stdout).not.toContain('run_skipped')
+    expect(code).toBe(1)
+  })
+})
+
+describe('a re-drive of nothing', () => {
+  it('says that nothing is there', async () => {
+    api.answer({
+      'POST /dead-letters/redrive': {
+        redrive: 1,
+        state: 'done',
+        job_id: id,
+        canaries: [],
+        before: 'b',
+        after: null,
+        fingerprint: null,
+        total: 0,
+        moved: 0,
+        ended_at: 'e',
+      },
+    })
+    expect((await api.speak('dead-letters', 'redrive', '--job', id)).stderr).toContain(
+      'no dead letter that matches',
+    )
   })
 })

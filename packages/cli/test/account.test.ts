@@ -162,7 +162,7 @@ describe.each(ways)('asked of %s', (_name, way) => {
     )
     expect((await ask('events', '--open')).stdout).toMatch(/^! overload +the drill/m)
     await query("DELETE FROM carillon.alerts WHERE fingerprint = 'test drill'")
-    expect(jsonOf(await ask('events', '--open', '--json'))).toEqual([])
+    expect(jsonOf(await ask('events', '--open', '--json'))).toEqual({ data: [] })
   })
 })
 

@@ -3,6 +3,7 @@ import { follow } from '../follow.js'
 import { findJobId } from '../find-job.js'
 import { confirm } from '../confirm.js'
 import { integerOf } from '../job-input.js'
+import { JobNames } from '../job-names.js'
 import { visible } from '../output/visible.js'
 import { dayOrMomentOf } from '../moments.js'
 import {
@@ -71,7 +72,8 @@ export function backfillsCommand(): Command {
           const list = await upTo(flags.limit, (page) =>
             id === null ? client.backfills.list(page) : client.jobs.backfills(id, page),
           )
-          showList(output, list, backfillTable, 'No backfills yet.')
+          const nameOf = await new JobNames(client).of(output.json ? [] : list.data.map((one) => one.job_id))
+          showList(output, list, (rows, look) => backfillTable(rows, look, nameOf), 'No backfills yet.')
         },
       ),
     )
@@ -82,7 +84,8 @@ export function backfillsCommand(): Command {
         (command) => command.argument('<backfill>'),
         async ({ client, output, args: [id = ''] }) => {
           const backfill = await client.backfills.get(id)
-          output.result(backfill, () => backfillText(backfill, output.look))
+          const nameOf = await new JobNames(client).of(output.json ? [] : [backfill.job_id])
+          output.result(backfill, () => backfillText(backfill, output.look, nameOf))
         },
       ),
     )

@@ -2,6 +2,7 @@ import type { ApiKey, AuditEntry, Role, Self, Tenant, TenantInput } from '@caril
 import { Command } from 'commander'
 import { confirm } from '../confirm.js'
 import { integerOf } from '../job-input.js'
+import { JobNames, type NameOf } from '../job-names.js'
 import { durationOf, momentOf } from '../moments.js'
 import { renderFacts } from '../output/facts.js'
 import type { Look } from '../output/look.js'
@@ -270,18 +271,24 @@ export function auditCommand(): Command {
           ...(before !== undefined && { before: momentOf(before, now) }),
         }),
       )
-      showList(output, list, auditTable, 'Nothing matches.')
+      const subjects = list.data.flatMap((entry) =>
+        entry.subject?.startsWith('job_') ? [entry.subject] : [],
+      )
+      const nameOf = await new JobNames(client).of(output.json ? [] : subjects)
+      showList(output, list, (entries, look) => auditTable(entries, look, nameOf), 'Nothing matches.')
     },
   )
 }
 
-function auditTable(entries: readonly AuditEntry[], look: Look): string {
+function auditTable(entries: readonly AuditEntry[], look: Look, nameOf: NameOf): string {
+  const subjectOf = (subject: string) =>
+    nameOf(subject) === subject ? subject : `${nameOf(subject)} (${subject})`
   return renderTable<AuditEntry>(
     [
       { title: 'AT', cell: ({ at }) => whenInZone(at, look) },
       { title: 'WHO', cell: ({ actor }) => visible(actor), least: 8 },
       { title: 'DID', cell: ({ action }) => visible(action) },
-      { title: 'TO', cell: ({ subject }) => visible(subject ?? '–'), least: 10 },
+      { title: 'TO', cell: ({ subject }) => visible(subject === null ? '–' : subjectOf(subject)), least: 10 },
       {
         title: 'DETAIL',
         cell: ({ detail }) => visible(JSON.stringify(detail ?? null)),

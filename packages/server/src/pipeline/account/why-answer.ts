@@ -8,7 +8,7 @@ import type { TickChange } from '../tick-changes.js'
 import { lateness } from './verdict.js'
 import type { AttemptRow, BackfillRun, Facts } from './why-facts.js'
 import { hostHoldsBack } from './why-host.js'
-import { lasting, utc } from './words.js'
+import { firstLine, lasting, utc } from './words.js'
 
 /** The one line, and what stands behind it. */
 export type Answer = Pick<Why, 'verdict' | 'reason' | 'summary' | 'todo'>
@@ -64,7 +64,7 @@ function skipped({ verdict, evidence, inTheWay, attempts, life, at }: Facts): An
   const tried = attempts.filter(({ final, started_at: startedAt }) => !final && startedAt !== null).at(-1)
   if (tried !== undefined)
     parts.push(
-      `; attempt ${tried.attempt} had failed before${tried.error === null ? '' : ` (${tried.error})`}`,
+      `; attempt ${tried.attempt} had failed before${tried.error === null ? '' : ` (${firstLine(tried.error)})`}`,
     )
   return { verdict: 'skipped', reason, summary: `${parts.join('')}.`, todo }
 }
@@ -85,7 +85,10 @@ function ran(facts: Facts): Answer {
   const of = last.max_attempts === null ? '' : ` of ${last.max_attempts}`
   const end = verdict.failed || last.outcome === 'cancelled' ? `ended as ${last.outcome}` : 'succeeded'
   const explained = reason === null ? null : explain(reason)
-  const why = explained === null ? '' : `: ${explained.words}${last.error === null ? '' : ` (${last.error})`}`
+  const why =
+    explained === null
+      ? ''
+      : `: ${explained.words}${last.error === null ? '' : ` (${firstLine(last.error)})`}`
   return {
     verdict: verdict.became,
     reason,
