@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Asked, fakeApi } from '../test/support/fake-api.js'
+import { type Asked, fakeApi, speak } from '../test/support/fake-api.js'
+import { hintOf } from './command-hint.js'
+import { checkServer } from './doctor/port.js'
+import { makeProgram } from './program.js'
 
 /** Small comforts of the command line, each against a server of canned answers. */
 let api: Awaited<ReturnType<typeof fakeApi>>
@@ -149,5 +152,72 @@ describe('a re-drive of nothing', () => {
     expect((await api.speak('dead-letters', 'redrive', '--job', id)).stderr).toContain(
       'no dead letter that matches',
     )
+  })
+})
+
+describe('a key', () => {
+  it('is made for another tenant', async () => {
+    api.answer({ 'POST /keys': { key_id: 'key_1', key: 'car_secret', name: 'root', role: 'admin' } })
+    await api.speak('keys', 'create', 'root', '--role', 'admin', '--tenant', 'acme')
+    expect(api.seen[0]?.body).toEqual({ name: 'root', role: 'admin', tenant: 'acme' })
+  })
+})
+
+describe('a tenant without numbers of its own', () => {
+  it('has those of the server, and no cap on its runs', async () => {
+    const none = { max_jobs: null, create_per_second: null, min_interval_seconds: null, max_concurrent: null }
+    api.answer({ 'GET /tenants/t': { name: 't', weight: 100, ...none } })
+    const { stdout } = await api.speak('tenants', 'get', 't')
+    expect(stdout).toMatch(/Max jobs +as the server says\n/)
+    expect(stdout).toMatch(/At once +no cap\n/)
+  })
+})
+
+describe('a command that is misspelt', () => {
+  it.each([
+    ['lsit', /^Did you mean carillon jobs list, or carillon runs list, or carillon \S+ list, …\?$/],
+    ['triger', /^Did you mean carillon jobs trigger\?$/],
+  ])('%s is looked for one level below, too', (word, hint) => {
+    expect(hintOf(makeProgram(), word)).toMatch(hint)
+  })
+
+  it('is not guessed where nothing is near', () => {
+    expect(hintOf(makeProgram(), 'xyzzy')).toBeNull()
+    expect(hintOf(makeProgram(), 'x')).toBeNull()
+  })
+})
+
+describe('db url', () => {
+  it('prints where to connect, alone, with a word about the password', async () => {
+    vi.stubEnv('DATABASE_URL', 'postgres://me:pw@db/x')
+    const { stdout, stderr } = await speak(['db', 'url'])
+    vi.stubEnv('DATABASE_URL', undefined)
+    expect(stdout).toBe('postgres://me:pw@db/x\n')
+    expect(stderr).toContain('password')
+  })
+
+  it('says where there is no Postgres that runs', async () => {
+    const { stderr, code } = await speak(['db', 'url', '--data-dir', '/nonexistent/carillon'])
+    expect(stderr).toMatch(/holds no Postgres.*carillon up/)
+    expect(code).toBe(1)
+  })
+})
+
+describe('the server that commands ask', () => {
+  const config = (url: string) =>
+    ({ url, provenance: { url: 'env CARILLON_URL' } }) as unknown as Parameters<typeof checkServer>[0]
+
+  it('is looked at where one is named', async () => {
+    api.answer({})
+    expect(await checkServer(config(api.url))).toMatchObject({
+      status: 'warn',
+      says: expect.stringContaining('HTTP 404') as string,
+    })
+    api.answer({ 'GET /readyz': { status: 'ready', checks: {} } })
+    expect(await checkServer(config(api.url))).toMatchObject({
+      status: 'ok',
+      says: `a Carillon answers at ${api.url} (env CARILLON_URL) and is ready`,
+    })
+    expect(await checkServer(config('http://127.0.0.1:1'))).toMatchObject({ status: 'warn' })
   })
 })

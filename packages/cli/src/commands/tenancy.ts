@@ -204,17 +204,20 @@ function limitsOf(flags: TenantFlags): Partial<Omit<TenantInput, 'name'>> {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
 }
 
-const orNone = (value: number | null) => (value === null ? 'none' : String(value))
+/** Null is no number of its own: then the setting of the server holds. */
+const ofServer = 'as the server says'
+const orServer = (value: number | null) => (value === null ? ofServer : String(value))
+const orNone = (value: number | null) => (value === null ? 'no cap' : String(value))
 
 function tenantTable(tenants: readonly Tenant[], look: Look): string {
   return renderTable<Tenant>(
     [
       { title: 'NAME', cell: ({ name }) => visible(name), least: 10 },
-      { title: 'MAX JOBS', cell: (one) => orNone(one.max_jobs) },
-      { title: 'CREATE/S', cell: (one) => orNone(one.create_per_second) },
+      { title: 'MAX JOBS', cell: (one) => orServer(one.max_jobs) },
+      { title: 'CREATE/S', cell: (one) => orServer(one.create_per_second) },
       {
         title: 'MIN INTERVAL',
-        cell: (one) => (one.min_interval_seconds === null ? '–' : `${one.min_interval_seconds} s`),
+        cell: (one) => (one.min_interval_seconds === null ? ofServer : `${one.min_interval_seconds} s`),
       },
       { title: 'WEIGHT', cell: (one) => String(one.weight) },
       { title: 'AT ONCE', cell: (one) => orNone(one.max_concurrent) },
@@ -228,9 +231,9 @@ function tenantText(tenant: Tenant, look: Look): string {
   return renderFacts(
     [
       ['Name', look.colors.bold(visible(tenant.name))],
-      ['Max jobs', orNone(tenant.max_jobs)],
-      ['Creates/s', orNone(tenant.create_per_second)],
-      ['Min interval', orNone(tenant.min_interval_seconds)],
+      ['Max jobs', orServer(tenant.max_jobs)],
+      ['Creates/s', orServer(tenant.create_per_second)],
+      ['Min interval', orServer(tenant.min_interval_seconds)],
       ['Weight', String(tenant.weight)],
       ['At once', orNone(tenant.max_concurrent)],
     ],
