@@ -3,6 +3,7 @@ import pc from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import type { Look } from '../output/look.js'
 import { jobDetails, jobTable } from './jobs.js'
+import { banner } from './banner.js'
 import { runLine } from './run-line.js'
 import { runTable } from './runs.js'
 import { paintStatus, statusText } from './status.js'
@@ -171,5 +172,29 @@ describe('statusText', () => {
   it('is coloured only where colours are wanted', () => {
     expect(paintStatus('x', 'failed', pc.createColors(true))).toBe('\u001b[31mx\u001b[39m')
     expect(paintStatus('x', 'failed', pc.createColors(false))).toBe('x')
+  })
+})
+
+describe('banner', () => {
+  const started = {
+    url: 'http://127.0.0.1:7420',
+    postgres: 'embedded',
+    reach: 'public addresses',
+    tasks: [],
+    version: '0.1.0',
+    roles: ['api'],
+    allowCommands: false,
+    tookMs: 1_600,
+    isFirst: true,
+  }
+
+  it('shows how to begin as long as there is no job', () => {
+    expect(banner(started)).toContain('Try: ')
+    expect(banner({ ...started, isFirst: false })).not.toContain('Try: ')
+  })
+
+  it('says whether jobs may run commands', () => {
+    expect(banner(started)).toMatch(/Commands +not allowed \(--allow-commands/)
+    expect(banner({ ...started, allowCommands: true })).toMatch(/Commands +allowed:/)
   })
 })
