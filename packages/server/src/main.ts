@@ -20,6 +20,7 @@ import { type Clock, systemClock } from './platform/clock.js'
 import { incarnationName } from './platform/ids.js'
 import { Metrics } from './platform/metrics.js'
 import type { Service } from './platform/service.js'
+import { Standing } from './platform/standing.js'
 import { composeAccess, describeAccess, requireAdminKey } from './roles/access.js'
 import { type ApiRole, composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
@@ -207,25 +208,19 @@ function composeNode(
   membership.onPeerGone(() => scheduler?.peerGone())
 
   const hints = { ...toWorkers, ...hintsToScheduler(scheduler) }
-  let away: string | null = 'starting'
-  let open: () => void = () => undefined
-  const opened = new Promise<void>((resolve) => (open = resolve))
+  const standing = new Standing()
   const api = remote === null || streams === null ? null : composeApi(context, hints, remote.leases, streams)
   const access = composeAccess(context)
   const http = composeHttp(options, context, {
     heartbeat,
     access: access.port,
     api,
-    opened,
-    away: () => away,
+    standing,
   })
   const start = async (undo: (() => Promise<void>)[]) => {
     const closeHttp = once(() => http?.close() ?? Promise.resolve())
     undo.push(closeHttp)
-    // Before the cluster hears of it: one that cannot listen takes no partition from anybody.
-    await http?.listen().catch(async (error: unknown) => {
-      throw await explainTakenPort(error, database)
-    })
+    await listening(http, database)
     await membership.join()
     undo.push(() => membership.leave())
     await scheduler?.prepare()
@@ -239,17 +234,20 @@ function composeNode(
     undo.push(() => drain({ scheduler, worker, remote, streams }, config.drainSeconds * 1000, log))
     if (http !== null) {
       undo.push(closeHttp)
-      away = null
-      open()
+      standing.begin()
       undo.push(() => Promise.resolve(remote?.endPolls()))
       undo.push(() => Promise.resolve(streams?.end()))
     }
-    undo.push(() => {
-      away = 'shutting down'
-      return Promise.resolve()
-    })
+    undo.push(() => Promise.resolve(standing.leave()))
   }
   return { http, start }
+}
+
+/** Before the cluster hears of a process: one that cannot listen takes no partition from anybody. */
+async function listening(http: HttpServer | null, database: Database): Promise<void> {
+  await http?.listen().catch(async (error: unknown) => {
+    throw await explainTakenPort(error, database)
+  })
 }
 
 function hintsToScheduler(role: SchedulerRole | null): Pick<Hints, 'jobChanged' | 'operationStarted'> {
@@ -287,11 +285,10 @@ function composeHttp(
     heartbeat: Service
     access: AccessPort
     api: ApiRole | null
-    opened: Promise<void>
-    away: () => string | null
+    standing: Standing
   },
 ): HttpServer | null {
-  const { heartbeat, access, api, opened, away } = parts
+  const { heartbeat, access, api, standing } = parts
   if (api === null && !listenAnyway) return null
   log.info({ host: config.host }, describeAccess(config))
   const { registry } = context.metrics
@@ -304,8 +301,8 @@ function composeHttp(
     closeTimeoutMs: Math.min(3_000, config.drainSeconds * 200),
     version,
     log,
-    opened,
-    health: composeHealth(context, heartbeat, away),
+    opened: standing.opened,
+    health: composeHealth(context, heartbeat, standing),
     metrics: { contentType: registry.contentType, render: () => registry.metrics() },
     access,
     api,

@@ -44,28 +44,7 @@ export function keysCommand(): Command {
       ),
     )
     .addCommand(keysFirstCommand())
-    .addCommand(
-      clientCommand<{ role: string; expires?: string; tenant?: string }>(
-        'create',
-        'Make a key, and print it alone so that a script can take it',
-        (command) =>
-          command
-            .argument('<name>', 'for people')
-            .requiredOption('--role <role>', 'admin, operator, viewer or worker')
-            .option('--expires <instant>', 'ISO-8601; without it, it does not expire')
-            .option('--tenant <name>', 'of another tenant, for the admin of the fleet'),
-        async ({ client, output, flags, args: [name = ''] }) => {
-          const made = await client.keys.create({
-            name,
-            // Whether it is one, the server says.
-            role: flags.role.toLowerCase() as Role,
-            ...(flags.expires !== undefined && { expires_at: flags.expires }),
-            ...(flags.tenant !== undefined && { tenant: flags.tenant }),
-          })
-          revealed(made, output)
-        },
-      ),
-    )
+    .addCommand(keysCreateCommand())
     .addCommand(
       clientCommand<{ overlap?: string }>(
         'rotate',
@@ -95,6 +74,30 @@ export function keysCommand(): Command {
         },
       ),
     )
+}
+
+/** `carillon keys create NAME` */
+function keysCreateCommand(): Command {
+  return clientCommand<{ role: string; expires?: string; tenant?: string }>(
+    'create',
+    'Make a key, and print it alone so that a script can take it',
+    (command) =>
+      command
+        .argument('<name>', 'for people')
+        .requiredOption('--role <role>', 'admin, operator, viewer or worker')
+        .option('--expires <instant>', 'ISO-8601; without it, it does not expire')
+        .option('--tenant <name>', 'of another tenant, for the admin of the fleet'),
+    async ({ client, output, flags, args: [name = ''] }) => {
+      const made = await client.keys.create({
+        name,
+        // Whether it is one, the server says.
+        role: flags.role.toLowerCase() as Role,
+        ...(flags.expires !== undefined && { expires_at: flags.expires }),
+        ...(flags.tenant !== undefined && { tenant: flags.tenant }),
+      })
+      revealed(made, output)
+    },
+  )
 }
 
 function selfFacts({ actor, key_id: id, role, tenant, expires_at: end }: Self, look: Look): string {

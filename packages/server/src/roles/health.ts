@@ -1,5 +1,6 @@
 import type { HealthPort } from '../http/api.js'
 import type { Service } from '../platform/service.js'
+import type { Standing } from '../platform/standing.js'
 import type { Context } from './context.js'
 
 /**
@@ -9,8 +10,7 @@ import type { Context } from './context.js'
 export function composeHealth(
   { config }: Context,
   heartbeat: Service,
-  /** Why it does not work at present, in a word; null where it does. */
-  away: () => string | null,
+  standing: Pick<Standing, 'away'>,
 ): HealthPort {
   const longestSilenceMs = Math.max(2_000, 4 * config.heartbeatMs)
   return {
@@ -21,7 +21,7 @@ export function composeHealth(
         silentMs <= longestSilenceMs
           ? { ok: true }
           : { ok: false, detail: `no heartbeat reached the database for ${silentMs} ms` }
-      const detail = away()
+      const detail = standing.away
       const process = detail === null ? { ok: true } : { ok: false, detail }
       return Promise.resolve({ ready: database.ok && process.ok, checks: { database, process } })
     },
