@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Asked, fakeApi, speak } from '../test/support/fake-api.js'
 import { hintOf } from './command-hint.js'
@@ -219,5 +220,13 @@ describe('the server that commands ask', () => {
       says: `a Carillon answers at ${api.url} (env CARILLON_URL) and is ready`,
     })
     expect(await checkServer(config('http://127.0.0.1:1'))).toMatchObject({ status: 'warn' })
+  })
+})
+
+describe('npm start', () => {
+  it('leaves no shell between npm and the server, which would keep signals to itself', () => {
+    const file = new URL('../../../package.json', import.meta.url)
+    const { scripts } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: { start: string } }
+    expect(scripts.start).toMatch(/^exec node /)
   })
 })
