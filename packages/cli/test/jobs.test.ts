@@ -325,7 +325,7 @@ describe('runs list', () => {
     expect(stdout).toBe('')
     expect(stderr).toMatch(/No tick of it has come yet; the first is at .*\(in 5 min\)/)
     expect(code).toBe(0)
-    expect(jsonOf(await speak(['runs', 'list', 'early', '--json']))).toEqual([])
+    expect(jsonOf(await speak(['runs', 'list', 'early', '--json']))).toEqual({ data: [] })
   })
 
   it('does not find the runs of nobody', async () => {
