@@ -146,6 +146,7 @@ describe('runTable', () => {
       expect(table).toContain(run.run_id)
       expect(table).toContain('2026-12-01 08:00:00')
     }
+    expect(runTable([failed], { ...look, width: 80 })).toMatch(/^SCHEDULED \(UTC\) +STATUS +WHY +ID\n/)
     expect(runTable([run], look, () => 'report')).toMatch(/^JOB.*\nreport /)
   })
 
