@@ -218,9 +218,7 @@ function composeNode(
     standing,
   })
   const start = async (undo: (() => Promise<void>)[]) => {
-    const closeHttp = once(() => http?.close() ?? Promise.resolve())
-    undo.push(closeHttp)
-    await listening(http, database)
+    const closeHttp = await listening(http, database, undo)
     await membership.join()
     undo.push(() => membership.leave())
     await scheduler?.prepare()
@@ -243,11 +241,21 @@ function composeNode(
   return { http, start }
 }
 
-/** Before the cluster hears of a process: one that cannot listen takes no partition from anybody. */
-async function listening(http: HttpServer | null, database: Database): Promise<void> {
+/**
+ * Before the cluster hears of a process: one that cannot listen takes no partition from anybody. Answers how to close it,
+ * which is done twice: where it stops listening in order, and where the start fails before.
+ */
+async function listening(
+  http: HttpServer | null,
+  database: Database,
+  undo: (() => Promise<void>)[],
+): Promise<() => Promise<void>> {
+  const close = once(() => http?.close() ?? Promise.resolve())
+  undo.push(close)
   await http?.listen().catch(async (error: unknown) => {
     throw await explainTakenPort(error, database)
   })
+  return close
 }
 
 function hintsToScheduler(role: SchedulerRole | null): Pick<Hints, 'jobChanged' | 'operationStarted'> {
