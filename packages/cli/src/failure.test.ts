@@ -1,3 +1,4 @@
+import { errorCatalogue } from '@carillon/contract'
 import { ApiError, ConnectionError } from '@carillon/sdk'
 import { CommanderError } from 'commander'
 import { describe, expect, it } from 'vitest'
@@ -44,7 +45,7 @@ describe('exitCodeOf', () => {
 })
 
 describe('explainFailure', () => {
-  it('shows code, detail, every field with its hint, what to do, and the request', () => {
+  it('shows code, detail, every field with its hint, and what to do', () => {
     const errors = [{ pointer: '/name', message: 'has 300 characters', hint: 'At most 200.' }]
     expect(explainFailure(answer({ errors }))).toBe(
       [
@@ -52,7 +53,6 @@ describe('explainFailure', () => {
         '  /name: has 300 characters',
         '      At most 200.',
         '  What to do: Shorten it.',
-        "  Request: req_1, in the server's log",
       ].join('\n'),
     )
   })
@@ -60,6 +60,30 @@ describe('explainFailure', () => {
   it('does not say the same hint twice', () => {
     const errors = [{ pointer: '/name', message: 'is long', hint: 'Shorten it.' }]
     expect(explainFailure(answer({ errors }))?.match(/Shorten it/g)).toHaveLength(1)
+  })
+
+  it('does not say the same sentence twice', () => {
+    const one = { pointer: '/name', message: '/name is too long' }
+    expect(explainFailure(answer({ errors: [{ ...one, hint: 'At most 200.' }], hint: '' }))).toBe(
+      'carillon: /name is too long (validation_failed, HTTP 422)\n  /name: At most 200.',
+    )
+    expect(explainFailure(answer({ errors: [one], hint: '' }))).toMatch(/HTTP 422\)\n {2}\/name$/)
+  })
+
+  it("points to the server's log only where something is in it", () => {
+    const failed = answer({ status: 500, code: 'internal_error' })
+    expect(explainFailure(failed)).toMatch(/\n {2}Request: req_1, in the server's log$/)
+    expect(explainFailure(answer({}))).not.toContain('req_1')
+  })
+
+  it('says what to do in commands where a key, a thing or its state is the trouble', () => {
+    const spokenOfOverHttp = ['route_not_found', 'worker_not_found', 'worker_gone']
+    for (const [code, { status, hint }] of Object.entries(errorCatalogue)) {
+      if (![401, 404, 409].includes(status) || spokenOfOverHttp.includes(code)) continue
+      expect(explainFailure(answer({ status, code, hint })), code).not.toMatch(/\/api\/v1|Authorization/)
+    }
+    const unknown = explainFailure(answer({ status: 401, code: 'unauthenticated' }))
+    expect(unknown).toMatch(/CARILLON_API_KEY.*carillon profiles add/)
   })
 
   it('names the server that does not answer and how to start one', () => {
@@ -82,7 +106,7 @@ describe('explainFailure', () => {
       answer({ detail: 'a\u001b]0;b\u0007', code: 'c\r', errors, requestId: '\u001b' }),
     )
     expect(text).not.toMatch(/[^\P{Cc}\n]/u)
-    expect(text?.split('\n')).toHaveLength(5)
+    expect(text?.split('\n')).toHaveLength(4)
   })
 
   it('shows causes, and keeps a password in a URL to itself', () => {

@@ -1,5 +1,6 @@
 import { ApiError, ConnectionError } from '@carillon/sdk'
 import { CommanderError } from 'commander'
+import { cliHint } from './cli-hints.js'
 import { visible, visibleLines } from './output/visible.js'
 import { NotFoundError, UsageError } from './usage.js'
 
@@ -37,14 +38,20 @@ export function explainFailure(error: unknown): string | null {
 }
 
 function explainAnswer(error: ApiError): string {
-  const lines = [`carillon: ${visible(error.detail)} (${visible(error.code)}, HTTP ${error.status})`]
-  for (const { pointer, message, hint } of error.errors) {
-    lines.push(`  ${visible(pointer === '' ? 'the whole body' : pointer)}: ${visible(message)}`)
-    if (hint !== undefined) lines.push(`      ${visible(hint)}`)
+  const { detail, errors, requestId } = error
+  const lines = [`carillon: ${visible(detail)} (${visible(error.code)}, HTTP ${error.status})`]
+  for (const { pointer, message, hint } of errors) {
+    const where = visible(pointer === '' ? 'the whole body' : pointer)
+    // One mistake is often the whole story: its sentence is the headline already.
+    if (message === detail) lines.push(`  ${where}${hint === undefined ? '' : `: ${visible(hint)}`}`)
+    else
+      lines.push(`  ${where}: ${visible(message)}`, ...(hint === undefined ? [] : [`      ${visible(hint)}`]))
   }
-  const said = error.errors.some(({ hint }) => hint === error.hint)
-  if (error.hint !== '' && !said) lines.push(`  What to do: ${visible(error.hint)}`)
-  if (error.requestId !== undefined) lines.push(`  Request: ${visible(error.requestId)}, in the server's log`)
+  const said = errors.some(({ hint }) => hint === error.hint)
+  if (error.hint !== '' && !said) lines.push(`  What to do: ${visible(cliHint(error))}`)
+  // What was refused is not logged: only a failure of the server's own can be looked up there.
+  const isLogged = requestId !== undefined && error.status >= 500
+  if (isLogged) lines.push(`  Request: ${visible(requestId)}, in the server's log`)
   return withoutPasswords(lines.join('\n'))
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { hintOf } from './command-hint.js'
 import { exitCodeOf, explainFailure } from './failure.js'
 import { failureObject, wantsJson } from './failure-json.js'
 import { outliveReaders } from './output/output.js'
@@ -29,9 +30,19 @@ function prepare(command: Command): void {
   command
     .exitOverride()
     // With --json an error is one object, which is written where all errors end up.
-    .configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(visibleLines(text))) })
+    .configureOutput({
+      writeErr: (text) => void (asJson || process.stderr.write(visibleLines(text))),
+      outputError: (text, write) => write(command.parent === null ? withHint(text) : text),
+    })
     .showHelpAfterError(`(${fullName(command)} --help says what it takes)`)
   for (const inner of command.commands) prepare(inner)
+}
+
+/** Commander knows the commands of one level; what was meant may be a level below. */
+function withHint(text: string): string {
+  const word = /^error: unknown command '([^']+)'\n$/.exec(text)?.[1]
+  const hint = word === undefined ? null : hintOf(program, word)
+  return hint === null ? text : `${text}(${hint})\n`
 }
 
 function fullName(command: Command): string {

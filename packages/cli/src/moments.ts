@@ -22,3 +22,9 @@ export function momentOf(text: string, now: Date): string {
   const seconds = secondsOf(text)
   return seconds === null ? text : new Date(now.getTime() - seconds * 1000).toISOString()
 }
+
+/** The same, where a date alone is its first moment: in the zone that the server reads a time without an offset in. */
+export function dayOrMomentOf(text: string, now: Date): string {
+  const given = text.trim()
+  return /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00` : momentOf(given, now)
+}

@@ -5,6 +5,7 @@ import { calendarsCommand } from './commands/calendars.js'
 import { clusterCommand } from './commands/cluster.js'
 import { completionCommand } from './commands/completion.js'
 import { configCommand } from './commands/config.js'
+import { dbCommand } from './commands/db.js'
 import { deadLettersCommand } from './commands/dead-letters.js'
 import { doctorCommand } from './commands/doctor.js'
 import { eventsCommand } from './commands/events.js'
@@ -62,6 +63,7 @@ export function makeProgram(): Command {
     .addCommand(profilesCommand())
     .addCommand(configCommand())
     .addCommand(doctorCommand())
+    .addCommand(dbCommand())
     .addCommand(migrateCommand())
     .addCommand(completionCommand())
     .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 unreachable')

@@ -277,7 +277,7 @@ describe('commands', () => {
       '--yes',
     )
     expect(shown).toMatch(/2 ticks would be run[^]*1 succeeded already[^]*2 of 2/)
-    expect(seen[1]?.body).toEqual({ from: '2026-01-01', to: '2026-01-02', per_minute: 60 })
+    expect(seen[1]?.body).toEqual({ from: '2026-01-01T00:00', to: '2026-01-02T00:00', per_minute: 60 })
   })
 
   it.each([

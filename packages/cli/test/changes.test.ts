@@ -145,9 +145,10 @@ describe('jobs trigger', () => {
     const run = jsonOf<Run>(await speak(['jobs', 'trigger', 'triggered', '--json']))
     expect(run).toMatchObject({ job_id, status: 'pending' })
     const again = await speak(['jobs', 'trigger', 'triggered'])
-    expect(again.stdout).toMatch(/^! Not run: triggered \(run_\w+\)/)
-    expect(again.code).toBe(0)
-    const [first, second] = jsonOf<Run[]>(await speak(['runs', 'list', 'triggered', '--json']))
+    expect(again.stdout).toContain(`! triggered was not run: its run ${run.run_id} is going on`)
+    expect(again.code).toBe(1)
+    const { data } = jsonOf<{ data: Run[] }>(await speak(['runs', 'list', 'triggered', '--json']))
+    const [first, second] = data
     expect([first?.status, second?.status].sort()).toEqual(['pending', 'skipped'])
   })
 

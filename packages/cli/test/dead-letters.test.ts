@@ -148,7 +148,7 @@ describe('runs cancel', () => {
     status = 0
     const job = await once('hangs')
     const runs = async () =>
-      jsonOf<Run[]>(await speak('runs', 'list', job.job_id, '--status', 'running', '--json'))
+      jsonOf<{ data: Run[] }>(await speak('runs', 'list', job.job_id, '--status', 'running', '--json')).data
     await so(async () => (await runs()).length === 1)
     const [run] = await runs()
     const id = run?.run_id ?? ''

@@ -70,7 +70,7 @@ describe('one job', () => {
       return data[0] ?? null
     })
     expect(dead.error).toContain('no way')
-    expect((await speak('runs', 'list')).stdout).toContain(dead.job_id)
+    expect((await speak('runs', 'list')).stdout).toMatch(new RegExp(`broken .*${dead.run_id}`))
     expect((await speak('dlq', 'groups')).stdout).toContain('no way')
     expect(await ask<Stats>('stats')).toMatchObject({ dead_letters: 1 })
   })

@@ -117,7 +117,7 @@ RANDOM_DELAY=15
     expect(stdout).toBe('')
     expect(stderr).toMatch(/stdin:1: late: '25' is not an hour \(0 to 23\)/)
     expect(stderr).toMatch(/stdin:2: work: 'FRY' in 'MON-FRY' is not a day of the week/)
-    expect(stderr).toMatch(/stdin:3: 4 of the 5 fields/)
+    expect(stderr).toMatch(/stdin:3: a field is missing: 4 of the 5 fields/)
     expect(stderr).toContain('Nothing was written.')
   })
 })

@@ -130,7 +130,7 @@ describe('carillon explain', () => {
   })
 
   it('lists every code', async () => {
-    const list = jsonOf<{ code: string }[]>(await carillon(['explain', '--json']))
+    const { data: list } = jsonOf<{ data: { code: string }[] }>(await carillon(['explain', '--json']))
     const { stdout } = await carillon(['explain'])
     expect(list.length).toBeGreaterThan(20)
     for (const { code } of list) expect(stdout).toContain(code)

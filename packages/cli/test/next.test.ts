@@ -122,7 +122,8 @@ describe('carillon next', () => {
   })
 
   it.each([
-    ['an unknown zone', ['--tz', 'Europe/Madrd'], 'Europe/Madrid'],
+    ['an unknown zone', ['--timezone', 'Europe/Madrd'], '--timezone: Did you mean "Europe/Madrid"'],
+    ['an unknown zone by its short flag', ['--tz', 'Europe/Madrd'], 'Europe/Madrid'],
     ['a beginning that is none', ['--from', 'yesterday'], '--from'],
     ['no ticks', ['-n', '0'], '--count is 0'],
     ['too many ticks', ['-n', '1001'], '1 to 1000'],

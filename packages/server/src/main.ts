@@ -20,11 +20,13 @@ import { type Clock, systemClock } from './platform/clock.js'
 import { incarnationName } from './platform/ids.js'
 import { Metrics } from './platform/metrics.js'
 import type { Service } from './platform/service.js'
+import { Standing } from './platform/standing.js'
 import { composeAccess, describeAccess, requireAdminKey } from './roles/access.js'
 import { type ApiRole, composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
 import { composeHealth } from './roles/health.js'
 import { composeRemote, type RemoteRole } from './roles/remote.js'
+import { explainTakenPort } from './roles/port-taken.js'
 import { composeRunStreams, type RunStreams } from './roles/run-streams.js'
 import { composeScheduler, type SchedulerRole } from './roles/scheduler.js'
 import { composeWorker, reachOf, type WorkerRole } from './roles/worker.js'
@@ -206,16 +208,17 @@ function composeNode(
   membership.onPeerGone(() => scheduler?.peerGone())
 
   const hints = { ...toWorkers, ...hintsToScheduler(scheduler) }
-  let leaving = false
+  const standing = new Standing()
   const api = remote === null || streams === null ? null : composeApi(context, hints, remote.leases, streams)
   const access = composeAccess(context)
   const http = composeHttp(options, context, {
     heartbeat,
     access: access.port,
     api,
-    isLeaving: () => leaving,
+    standing,
   })
   const start = async (undo: (() => Promise<void>)[]) => {
+    const closeHttp = await listening(http, database, undo)
     await membership.join()
     undo.push(() => membership.leave())
     await scheduler?.prepare()
@@ -228,17 +231,31 @@ function composeNode(
     access.watching.start()
     undo.push(() => drain({ scheduler, worker, remote, streams }, config.drainSeconds * 1000, log))
     if (http !== null) {
-      undo.push(() => http.close())
-      await http.listen()
+      undo.push(closeHttp)
+      standing.begin()
       undo.push(() => Promise.resolve(remote?.endPolls()))
       undo.push(() => Promise.resolve(streams?.end()))
     }
-    undo.push(() => {
-      leaving = true
-      return Promise.resolve()
-    })
+    undo.push(() => Promise.resolve(standing.leave()))
   }
   return { http, start }
+}
+
+/**
+ * Before the cluster hears of a process: one that cannot listen takes no partition from anybody. Answers how to close it,
+ * which is done twice: where it stops listening in order, and where the start fails before.
+ */
+async function listening(
+  http: HttpServer | null,
+  database: Database,
+  undo: (() => Promise<void>)[],
+): Promise<() => Promise<void>> {
+  const close = once(() => http?.close() ?? Promise.resolve())
+  undo.push(close)
+  await http?.listen().catch(async (error: unknown) => {
+    throw await explainTakenPort(error, database)
+  })
+  return close
 }
 
 function hintsToScheduler(role: SchedulerRole | null): Pick<Hints, 'jobChanged' | 'operationStarted'> {
@@ -276,10 +293,10 @@ function composeHttp(
     heartbeat: Service
     access: AccessPort
     api: ApiRole | null
-    isLeaving: () => boolean
+    standing: Standing
   },
 ): HttpServer | null {
-  const { heartbeat, access, api, isLeaving } = parts
+  const { heartbeat, access, api, standing } = parts
   if (api === null && !listenAnyway) return null
   log.info({ host: config.host }, describeAccess(config))
   const { registry } = context.metrics
@@ -292,7 +309,8 @@ function composeHttp(
     closeTimeoutMs: Math.min(3_000, config.drainSeconds * 200),
     version,
     log,
-    health: composeHealth(context, heartbeat, isLeaving),
+    opened: standing.opened,
+    health: composeHealth(context, heartbeat, standing),
     metrics: { contentType: registry.contentType, render: () => registry.metrics() },
     access,
     api,

@@ -2,6 +2,7 @@ import type { Redrive, RunDetail } from '@carillon/sdk'
 import { Command } from 'commander'
 import { clientOf } from '../client.js'
 import { type FilterFlags, filterOf, withFilter } from '../dead-letter-filter.js'
+import { JobNames, type NameOf } from '../job-names.js'
 import { payloadOf } from '../job-flags.js'
 import { integerOf, parseJson } from '../job-input.js'
 import type { Look } from '../output/look.js'
@@ -50,10 +51,20 @@ export function redriveCommand(): Command {
       output.result(run, () => backInQueue(run, output.look))
     } else {
       const redrive = await redriveMany(command, flags, output.look.now)
-      output.result(redrive, () => redriveDetails(redrive, output.look))
+      const nameOf = await namesFor(command, [redrive])
+      output.result(redrive, () => redriveDetails(redrive, output.look, nameOf))
+      if (redrive.total === 0 && !output.json)
+        output.note(
+          'There is no dead letter that matches: nothing is run again. See: carillon dead-letters list',
+        )
     }
   })
   return command
+}
+
+async function namesFor(command: Command, redrives: readonly Redrive[]): Promise<NameOf> {
+  const { json } = command.opts<{ json?: boolean }>()
+  return new JobNames(clientOf(command)).of(json ? [] : redrives.map((one) => one.job_id))
 }
 
 async function redriveOne(command: Command, runId: string, flags: RedriveFlags): Promise<RunDetail> {
@@ -113,11 +124,13 @@ export function redrivesCommand(): Command {
     const client = clientOf(command)
     if (text !== undefined) {
       const redrive = await client.redrives.get(numberOf(text))
-      output.result(redrive, () => redriveDetails(redrive, output.look))
+      const nameOf = await namesFor(command, [redrive])
+      output.result(redrive, () => redriveDetails(redrive, output.look, nameOf))
       return
     }
     const data = await client.redrives.list()
-    output.result({ data }, () => (data.length === 0 ? '' : redriveTable(data, output.look)))
+    const nameOf = await namesFor(command, data)
+    output.result({ data }, () => (data.length === 0 ? '' : redriveTable(data, output.look, nameOf)))
     if (data.length === 0 && !output.json) output.note('There was no re-drive of many yet.')
   })
   return command

@@ -11,9 +11,10 @@ import { paintStatus, statusText } from '../views/status.js'
 /** `carillon doctor`: looks at everything a server needs, changes nothing, and says what to do. */
 export function doctorCommand(): Command {
   const command = new Command('doctor').description(
-    'Check this machine, the settings, Postgres and the cluster; changes and starts nothing',
+    'Check this machine, the settings, Postgres, the cluster and the server that commands ask; changes and starts nothing',
   )
   withSettings(withJson(command), 'server', ['dataDir', 'roles', 'tasks', 'host', 'port'])
+  withSettings(command, 'client')
   command.action(async () => {
     const output = outputOf(command)
     const checks = await examine(() => settingsOf(command))

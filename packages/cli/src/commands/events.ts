@@ -22,7 +22,7 @@ export function eventsCommand(): Command {
       limit: limitOf(limit) ?? defaultLimit,
     }
     const events = await withAccount(command, {}, (source) => source.events(query))
-    output.result(events, () => (events.length === 0 ? '' : eventTable(events, output.look)))
+    output.result({ data: events }, () => (events.length === 0 ? '' : eventTable(events, output.look)))
     if (events.length === 0 && !output.json) output.note(open ? 'Nothing goes on.' : 'There are no events.')
   })
   return command

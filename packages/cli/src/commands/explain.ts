@@ -34,7 +34,7 @@ export function explainCommand(): Command {
     const output = outputOf(command)
     const all = await readCatalogue()
     if (given === undefined) {
-      output.result(all, () => renderTable(listColumns, all, output.look))
+      output.result({ data: all }, () => renderTable(listColumns, all, output.look))
       return
     }
     const entry = find(all, given)

@@ -65,12 +65,14 @@ function crontabCommand(): Command {
     if (flags.system && flags.user) throw new UsageError('Give --system or --user, not both.')
     const text = await readInput(file)
     const output = outputOf(command)
-    const system = flags.system ?? (!flags.user && looksLikeSystem(text, file, usersHere()))
+    const users = usersHere()
+    const system = flags.system ?? (!flags.user && looksLikeSystem(text, file, users))
     const timezone = flags.timezone ?? output.look.timeZone
     const mapped = jobsOfCrontab(text, {
       file: file === '-' ? 'stdin' : file,
       system,
       timezone,
+      ...(!flags.user && { users }),
       ...commonOf(flags),
     })
     if (flags.timezone === undefined && mapped.usesGivenZone && !output.json)

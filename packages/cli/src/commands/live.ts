@@ -1,6 +1,7 @@
 import type { Client, Run, RunEvent, StreamOptions } from '@carillon/sdk'
 import type { Command } from 'commander'
 import { findJobId } from '../find-job.js'
+import { JobNames } from '../job-names.js'
 import type { Output } from '../output/output.js'
 import { jsonLine } from '../output/visible.js'
 import { isFailure, runLine } from '../views/run-line.js'
@@ -19,8 +20,16 @@ function untilInterrupted(): AbortController {
   return controller
 }
 
-function show(run: Run, output: Output): void {
-  output.line(output.json ? jsonLine(run) : runLine(run, { ...output.look, now: new Date() }))
+type Show = (run: Run) => Promise<void>
+
+/** With the name of its job, which is asked for once. */
+function shower(client: Client, output: Output): Show {
+  const names = new JobNames(client)
+  return async (run) => {
+    if (output.json) return output.line(jsonLine(run))
+    const nameOf = await names.of([run.job_id])
+    output.line(runLine(run, { ...output.look, now: new Date() }, nameOf(run.job_id)))
+  }
 }
 
 interface TailFlags {
@@ -41,10 +50,11 @@ export function tailCommand(): Command {
         .option('--count <n>', 'end after so many lines'),
     async ({ client, output, flags }) => {
       const most = integerOf(flags.count, '--count') ?? Number.POSITIVE_INFINITY
+      const show = shower(client, output)
       let shown = 0
       for await (const { run } of streamOf(client, output, await jobIdOf(client, flags.job))) {
         if (flags.failed && !isFailure(run)) continue
-        show(run, output)
+        await show(run)
         if (++shown >= most) return
       }
     },
@@ -88,22 +98,23 @@ export function runsWatchCommand(): Command {
     'Follow live: a run until it has ended (exit code 1 where it failed), or the runs of a job until Ctrl-C',
     (command) => command.argument('<run or job>', 'run_…, or a job by its id or name'),
     async ({ client, output, args: [given = ''] }) => {
+      const show = shower(client, output)
       if (!given.startsWith('run_')) {
         const id = await findJobId(client, given)
-        for (const run of (await client.jobs.runs(id, { limit: 5 })).toReversed()) show(run, output)
-        for await (const { run } of streamOf(client, output, id)) show(run, output)
+        for (const run of (await client.jobs.runs(id, { limit: 5 })).toReversed()) await show(run)
+        for await (const { run } of streamOf(client, output, id)) await show(run)
         return
       }
-      const ended = await runEnded(client, output, given)
+      const ended = await runEnded(client, output, given, show)
       if (ended !== null && isFailure(ended)) process.exitCode = 1
     },
   )
 }
 
 /** Looked at whenever the stream has been opened, so that an end before that is not missed. */
-async function runEnded(client: Client, output: Output, runId: string): Promise<Run | null> {
+async function runEnded(client: Client, output: Output, runId: string, show: Show): Promise<Run | null> {
   const first = await client.runs.get(runId)
-  show(first, output)
+  await show(first)
   if (isOver(first)) return first
   const leaving = untilInterrupted()
   let seen: Promise<Run | null> = Promise.resolve(null)
@@ -125,11 +136,11 @@ async function runEnded(client: Client, output: Output, runId: string): Promise<
   const stream = streamOf(client, output, first.job_id, { signal: leaving.signal, onOpen })
   for await (const { run } of stream) {
     if (run.run_id !== runId) continue
-    show(run, output)
+    await show(run)
     if (isOver(run)) return run
   }
   const ended = await seen
-  if (ended !== null) show(ended, output)
+  if (ended !== null) await show(ended)
   return ended
 }
 
@@ -149,20 +160,21 @@ export function topCommand(): Command {
     async ({ client, output, flags }) => {
       const everyMs = durationOf('--every', flags.every) * 1000
       if (everyMs < 1000) throw new UsageError('--every is at least 1s.')
+      const names = new JobNames(client)
       const screen = async () => {
         const [stats, failing] = await Promise.all([client.stats(), failingRuns(client)])
-        return { stats, failing }
+        return { stats, failing, nameOf: await names.of(failing.map((run) => run.job_id)) }
       }
       if (flags.once || output.json || !process.stdout.isTTY) {
         const seen = await screen()
         output.result({ ...seen.stats, failing: seen.failing }, () =>
-          statsText(seen.stats, output.look, seen.failing),
+          statsText(seen.stats, output.look, seen.failing, seen.nameOf),
         )
         return
       }
       await renewed(everyMs, async () => {
-        const { stats, failing } = await screen()
-        return statsText(stats, { ...output.look, now: new Date() }, failing)
+        const { stats, failing, nameOf } = await screen()
+        return statsText(stats, { ...output.look, now: new Date() }, failing, nameOf)
       })
     },
   )

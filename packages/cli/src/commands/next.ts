@@ -12,7 +12,7 @@ type Engine = typeof Time
 
 const examples = `
 Examples:
-  carillon next '30 2 * * *' --tz Europe/Madrid --from 2026-10-24T00:00:00Z
+  carillon next '30 2 * * *' --timezone Europe/Madrid --from 2026-10-24T00:00:00Z
   carillon next '0 9 13 * FRI' --day-match and
   carillon next 'RRULE:FREQ=MONTHLY;BYDAY=-1FR' --dtstart 2026-01-01T09:00:00
 
@@ -22,7 +22,7 @@ is registered.`
 const mostTicks = 1000
 
 interface NextFlags {
-  tz: string
+  timezone: string
   from?: string
   count: string
   dstGap?: string
@@ -41,10 +41,10 @@ export function nextCommand(): Command {
       '<schedule>',
       'cron "0 9 * * 1", interval "@every 5m", instant "2026-12-01T09:00:00Z", "RRULE:…", or JSON as the API takes it',
     )
-    .option('--tz <zone>', 'IANA name of the zone that the schedule is meant in', 'UTC')
+    .option('--tz, --timezone <zone>', 'IANA name of the zone that the schedule is meant in', 'UTC')
     .option(
       '--from <instant>',
-      'show the ticks after this instant, or local time or date in --tz (default now)',
+      'show the ticks after this instant, or local time or date in --timezone (default now)',
     )
     .option('-n, --count <n>', `how many, at most ${mostTicks}`, '5')
     .option('--dst-gap <policy>', 'a time that the clocks jump over: run_after or skip (default run_after)')
@@ -67,7 +67,7 @@ export function nextCommand(): Command {
     const engine = await import('@carillon/server/time')
     const { ticks, description, warnings } = ask(engine, flags, schedule, n, output.look.now)
     output.result({ ticks, description, warnings }, () =>
-      previewText({ ticks, description, warnings }, flags.tz, output.look),
+      previewText({ ticks, description, warnings }, flags.timezone, output.look),
     )
   })
   return command
@@ -81,11 +81,11 @@ interface Answer {
 
 function ask(engine: Engine, flags: NextFlags, schedule: ScheduleInput, n: number, now: Date): Answer {
   try {
-    engine.checkZone(flags.tz)
-    const from = flags.from === undefined ? wholeSecond(now) : instantOf(engine, flags.from, flags.tz)
+    engine.checkZone(flags.timezone)
+    const from = flags.from === undefined ? wholeSecond(now) : instantOf(engine, flags.from, flags.timezone)
     const source: ScheduleSource = {
       schedule,
-      timezone: flags.tz,
+      timezone: flags.timezone,
       anchor: from,
       dst_gap: choiceOf(flags.dstGap, engine.dstGaps, '--dst-gap'),
       dst_overlap: choiceOf(flags.dstOverlap, engine.dstOverlaps, '--dst-overlap'),
@@ -99,7 +99,7 @@ function ask(engine: Engine, flags: NextFlags, schedule: ScheduleInput, n: numbe
 }
 
 const flagOfField: Readonly<Record<string, string>> = {
-  timezone: '--tz',
+  timezone: '--timezone',
   from: '--from',
   exclude: '--exclude',
 }

@@ -3,8 +3,9 @@ import { follow } from '../follow.js'
 import { findJobId } from '../find-job.js'
 import { confirm } from '../confirm.js'
 import { integerOf } from '../job-input.js'
+import { JobNames } from '../job-names.js'
 import { visible } from '../output/visible.js'
-import { momentOf } from '../moments.js'
+import { dayOrMomentOf } from '../moments.js'
 import {
   backfillCountText,
   backfillTable,
@@ -71,7 +72,8 @@ export function backfillsCommand(): Command {
           const list = await upTo(flags.limit, (page) =>
             id === null ? client.backfills.list(page) : client.jobs.backfills(id, page),
           )
-          showList(output, list, backfillTable, 'No backfills yet.')
+          const nameOf = await new JobNames(client).of(output.json ? [] : list.data.map((one) => one.job_id))
+          showList(output, list, (rows, look) => backfillTable(rows, look, nameOf), 'No backfills yet.')
         },
       ),
     )
@@ -82,7 +84,8 @@ export function backfillsCommand(): Command {
         (command) => command.argument('<backfill>'),
         async ({ client, output, args: [id = ''] }) => {
           const backfill = await client.backfills.get(id)
-          output.result(backfill, () => backfillText(backfill, output.look))
+          const nameOf = await new JobNames(client).of(output.json ? [] : [backfill.job_id])
+          output.result(backfill, () => backfillText(backfill, output.look, nameOf))
         },
       ),
     )
@@ -101,7 +104,7 @@ export function backfillsCommand(): Command {
 
 interface BackfillFlags {
   from: string
-  to: string
+  to?: string
   perMinute?: string
   again?: boolean
   reason?: string
@@ -118,8 +121,11 @@ export function jobsBackfillCommand(): Command {
     (command) =>
       command
         .argument('<job>', whichJob)
-        .requiredOption('--from <instant>', 'the first instant: ISO-8601, or 2d for two days ago')
-        .requiredOption('--to <instant>', 'the first instant that does not belong to it, or now')
+        .requiredOption(
+          '--from <instant>',
+          "the first instant: ISO-8601 or a date (in the job's zone without an offset), or 2d for two days ago",
+        )
+        .option('--to <instant>', 'the first instant that does not belong to it (default now)')
         .option('--per-minute <n>', 'so many ticks a minute')
         .option('--again', 'also those that succeeded')
         .option('--reason <text>', 'for people who look at it')
@@ -130,8 +136,8 @@ export function jobsBackfillCommand(): Command {
       const id = await findJobId(client, given)
       const perMinute = integerOf(flags.perMinute, '--per-minute')
       const input = {
-        from: momentOf(flags.from, output.look.now),
-        to: momentOf(flags.to, output.look.now),
+        from: dayOrMomentOf(flags.from, output.look.now),
+        to: dayOrMomentOf(flags.to ?? 'now', output.look.now),
         ...(perMinute !== undefined && { per_minute: perMinute }),
         ...(flags.again && { only_missing: false }),
         ...(flags.reason !== undefined && { reason: flags.reason }),

@@ -1,11 +1,12 @@
-import type { Client, RunDetail, RunQuery, RunStatus } from '@carillon/sdk'
+import type { Client, Run, RunDetail, RunQuery, RunStatus } from '@carillon/sdk'
 import { Command } from 'commander'
 import { clientOf } from '../client.js'
 import { findJobId } from '../find-job.js'
 import { limitOf } from '../job-input.js'
+import { JobNames, type NameOf } from '../job-names.js'
 import { momentOf } from '../moments.js'
 import type { Look } from '../output/look.js'
-import { outputOf, withJson } from '../output/output.js'
+import { type Output, outputOf, withJson } from '../output/output.js'
 import { whenInZone } from '../output/time.js'
 import { visible } from '../output/visible.js'
 import { append, withSettings } from '../settings.js'
@@ -53,12 +54,13 @@ function runsListCommand(): Command {
     if (given === undefined) {
       const tag = flags.tag === undefined ? {} : { tag: flags.tag }
       const list = await upTo(flags.limit, (page) => client.runs.list({ ...query, ...tag, ...page }))
-      showList(output, list, (runs, look) => runTable(runs, look, { all: true }), 'No runs match.')
+      const nameOf = await namesFor(output, client, list.data)
+      showList(output, list, (runs, look) => runTable(runs, look, nameOf), 'No runs match.')
       return
     }
     const id = await findJobId(client, given)
     const runs = await client.jobs.runs(id, { limit, ...query })
-    output.result(runs, () => (runs.length === 0 ? '' : runTable(runs, output.look)))
+    output.result({ data: runs }, () => (runs.length === 0 ? '' : runTable(runs, output.look)))
     if (output.json) return
     if (runs.length === 0)
       output.note(
@@ -68,6 +70,11 @@ function runsListCommand(): Command {
       output.note(`Some are dead: carillon dead-letters list --job ${visible(given)}`)
   })
   return command
+}
+
+/** Nobody asks for names with --json: there the answer is the API's. */
+async function namesFor(output: Output, client: Client, runs: readonly Run[]): Promise<NameOf> {
+  return new JobNames(client).of(output.json ? [] : runs.map(({ job_id: id }) => id))
 }
 
 interface ListFlags {
@@ -95,8 +102,10 @@ function runsShowCommand(): Command {
   withSettings(withJson(command), 'client')
   command.action(async (runId: string) => {
     const output = outputOf(command)
-    const run = await clientOf(command).runs.get(runId)
-    output.result(run, () => runDetails(run, output.look))
+    const client = clientOf(command)
+    const run = await client.runs.get(runId)
+    const nameOf = await namesFor(output, client, [run])
+    output.result(run, () => runDetails(run, output.look, nameOf(run.job_id)))
   })
   return command
 }

@@ -2,6 +2,7 @@ import type { ApiKey, AuditEntry, Role, Self, Tenant, TenantInput } from '@caril
 import { Command } from 'commander'
 import { confirm } from '../confirm.js'
 import { integerOf } from '../job-input.js'
+import { JobNames, type NameOf } from '../job-names.js'
 import { durationOf, momentOf } from '../moments.js'
 import { renderFacts } from '../output/facts.js'
 import type { Look } from '../output/look.js'
@@ -43,28 +44,7 @@ export function keysCommand(): Command {
       ),
     )
     .addCommand(keysFirstCommand())
-    .addCommand(
-      clientCommand<{ role: string; expires?: string; tenant?: string }>(
-        'create',
-        'Make a key, and print it alone so that a script can take it',
-        (command) =>
-          command
-            .argument('<name>', 'for people')
-            .requiredOption('--role <role>', 'admin, operator, viewer or worker')
-            .option('--expires <instant>', 'ISO-8601; without it, it does not expire')
-            .option('--tenant <name>', 'of another tenant, for the admin of the fleet'),
-        async ({ client, output, flags, args: [name = ''] }) => {
-          const made = await client.keys.create({
-            name,
-            // Whether it is one, the server says.
-            role: flags.role.toLowerCase() as Role,
-            ...(flags.expires !== undefined && { expires_at: flags.expires }),
-            ...(flags.tenant !== undefined && { tenant: flags.tenant }),
-          })
-          revealed(made, output)
-        },
-      ),
-    )
+    .addCommand(keysCreateCommand())
     .addCommand(
       clientCommand<{ overlap?: string }>(
         'rotate',
@@ -94,6 +74,30 @@ export function keysCommand(): Command {
         },
       ),
     )
+}
+
+/** `carillon keys create NAME` */
+function keysCreateCommand(): Command {
+  return clientCommand<{ role: string; expires?: string; tenant?: string }>(
+    'create',
+    'Make a key, and print it alone so that a script can take it',
+    (command) =>
+      command
+        .argument('<name>', 'for people')
+        .requiredOption('--role <role>', 'admin, operator, viewer or worker')
+        .option('--expires <instant>', 'ISO-8601; without it, it does not expire')
+        .option('--tenant <name>', 'of another tenant, for the admin of the fleet'),
+    async ({ client, output, flags, args: [name = ''] }) => {
+      const made = await client.keys.create({
+        name,
+        // Whether it is one, the server says.
+        role: flags.role.toLowerCase() as Role,
+        ...(flags.expires !== undefined && { expires_at: flags.expires }),
+        ...(flags.tenant !== undefined && { tenant: flags.tenant }),
+      })
+      revealed(made, output)
+    },
+  )
 }
 
 function selfFacts({ actor, key_id: id, role, tenant, expires_at: end }: Self, look: Look): string {
@@ -203,17 +207,20 @@ function limitsOf(flags: TenantFlags): Partial<Omit<TenantInput, 'name'>> {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
 }
 
-const orNone = (value: number | null) => (value === null ? 'none' : String(value))
+/** Null is no number of its own: then the setting of the server holds. */
+const ofServer = 'as the server says'
+const orServer = (value: number | null) => (value === null ? ofServer : String(value))
+const orNone = (value: number | null) => (value === null ? 'no cap' : String(value))
 
 function tenantTable(tenants: readonly Tenant[], look: Look): string {
   return renderTable<Tenant>(
     [
       { title: 'NAME', cell: ({ name }) => visible(name), least: 10 },
-      { title: 'MAX JOBS', cell: (one) => orNone(one.max_jobs) },
-      { title: 'CREATE/S', cell: (one) => orNone(one.create_per_second) },
+      { title: 'MAX JOBS', cell: (one) => orServer(one.max_jobs) },
+      { title: 'CREATE/S', cell: (one) => orServer(one.create_per_second) },
       {
         title: 'MIN INTERVAL',
-        cell: (one) => (one.min_interval_seconds === null ? '–' : `${one.min_interval_seconds} s`),
+        cell: (one) => (one.min_interval_seconds === null ? ofServer : `${one.min_interval_seconds} s`),
       },
       { title: 'WEIGHT', cell: (one) => String(one.weight) },
       { title: 'AT ONCE', cell: (one) => orNone(one.max_concurrent) },
@@ -227,9 +234,9 @@ function tenantText(tenant: Tenant, look: Look): string {
   return renderFacts(
     [
       ['Name', look.colors.bold(visible(tenant.name))],
-      ['Max jobs', orNone(tenant.max_jobs)],
-      ['Creates/s', orNone(tenant.create_per_second)],
-      ['Min interval', orNone(tenant.min_interval_seconds)],
+      ['Max jobs', orServer(tenant.max_jobs)],
+      ['Creates/s', orServer(tenant.create_per_second)],
+      ['Min interval', orServer(tenant.min_interval_seconds)],
       ['Weight', String(tenant.weight)],
       ['At once', orNone(tenant.max_concurrent)],
     ],
@@ -270,18 +277,24 @@ export function auditCommand(): Command {
           ...(before !== undefined && { before: momentOf(before, now) }),
         }),
       )
-      showList(output, list, auditTable, 'Nothing matches.')
+      const subjects = list.data.flatMap((entry) =>
+        entry.subject?.startsWith('job_') ? [entry.subject] : [],
+      )
+      const nameOf = await new JobNames(client).of(output.json ? [] : subjects)
+      showList(output, list, (entries, look) => auditTable(entries, look, nameOf), 'Nothing matches.')
     },
   )
 }
 
-function auditTable(entries: readonly AuditEntry[], look: Look): string {
+function auditTable(entries: readonly AuditEntry[], look: Look, nameOf: NameOf): string {
+  const subjectOf = (subject: string) =>
+    nameOf(subject) === subject ? subject : `${nameOf(subject)} (${subject})`
   return renderTable<AuditEntry>(
     [
       { title: 'AT', cell: ({ at }) => whenInZone(at, look) },
       { title: 'WHO', cell: ({ actor }) => visible(actor), least: 8 },
       { title: 'DID', cell: ({ action }) => visible(action) },
-      { title: 'TO', cell: ({ subject }) => visible(subject ?? '–'), least: 10 },
+      { title: 'TO', cell: ({ subject }) => visible(subject === null ? '–' : subjectOf(subject)), least: 10 },
       {
         title: 'DETAIL',
         cell: ({ detail }) => visible(JSON.stringify(detail ?? null)),

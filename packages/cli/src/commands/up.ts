@@ -1,8 +1,8 @@
-import type { RunningServer } from '@carillon/server'
+import { createClient } from '@carillon/sdk'
 import { Command } from 'commander'
 import { outputOf } from '../output/output.js'
-import { visible } from '../output/visible.js'
 import { logFormatOf, settingsOf, withSettings } from '../settings.js'
+import { banner } from '../views/banner.js'
 
 /** `carillon up`: starts the roles of this process and stays until it is told to stop. */
 export function upCommand(): Command {
@@ -21,8 +21,10 @@ export function upCommand(): Command {
     const server = await startServer({ config, log, listenAnyway })
     const took = performance.now() - starting
     const { url, tasks } = server
-    output.result({ ready: true, url, pid: process.pid, version, tasks }, () =>
-      banner(server, version, config.roles, took),
+    const { roles, allowCommands } = config
+    const isFirst = !output.json && url !== null && roles.includes('api') && (await isNew(url))
+    output.result({ ready: true, url, pid: process.pid, version, tasks, commands: allowCommands }, () =>
+      banner({ ...server, version, roles, allowCommands, tookMs: took, isFirst }),
     )
     await signals.first
     log.info(
@@ -39,31 +41,14 @@ export function upCommand(): Command {
 
 const lingerMs = 500
 
-function banner(server: RunningServer, version: string, roles: readonly string[], tookMs: number): string {
-  const tasks = server.tasks.map(visible).join(', ')
-  const lines = [
-    '',
-    `  Carillon ${version} is ready (${roles.join(', ')}; ${(tookMs / 1000).toFixed(1)} s)`,
-    '',
-    ...(server.url === null
-      ? []
-      : [`  Dashboard   ${server.url}/`, `  API         ${server.url}/api/v1/openapi.json`]),
-    `  Postgres    ${visible(server.postgres)}`,
-    `  Reach       ${visible(server.reach)}`,
-    `  Tasks       ${tasks === '' ? 'none (load some with --tasks FILE)' : tasks}`,
-    ...(server.url === null || !roles.includes('api') ? [] : tryThis(server.url)),
-    '',
-  ]
-  return `${lines.join('\n')}\n`
-}
-
-function tryThis(url: string): string[] {
-  return [
-    '',
-    '  Try: a job that calls this very server every minute, then what became of its ticks',
-    `    npx carillon jobs create ping --schedule '* * * * *' --http ${url}/healthz --method GET`,
-    '    npx carillon runs list ping',
-  ]
+/** Whether to show how to begin. A server that asks for a key is past that. */
+async function isNew(url: string): Promise<boolean> {
+  try {
+    const { data } = await createClient({ url, maxRetries: 0 }).jobs.list({ limit: 1 })
+    return data.length === 0
+  } catch {
+    return false
+  }
 }
 
 /** npx and npm pass a signal on to a process that the terminal has signalled as well: one wish, heard twice. */

@@ -1,13 +1,13 @@
 import { Command } from 'commander'
 import { type Progress, withAccount } from '../account-source.js'
-import { momentOf } from '../moments.js'
+import { dayOrMomentOf } from '../moments.js'
 import { outputOf, withJson } from '../output/output.js'
 import { withSettings } from '../settings.js'
 import { isWhole, verificationText } from '../views/verification.js'
 
 const examples = `
 Examples:
-  carillon verify --from 24h
+  carillon verify                                      the last 24 hours
   carillon verify --from 2026-10-25T00:00Z --to 2026-10-26T00:00Z --job nightly-report
 
 expected = ran + late + caught up + skipped + in flight + paused + pending + unaccounted. "ran" is what ran on time.
@@ -18,9 +18,10 @@ server is asked.`
 export function verifyCommand(): Command {
   const command = new Command('verify')
     .description('Compare the ticks that schedules name in a range with what is on record')
-    .requiredOption(
+    .option(
       '--from <instant>',
-      'the first instant: ISO-8601 (UTC without an offset), or how long ago: 90m, 24h, 7d',
+      'the first instant: ISO-8601 or a date (UTC without an offset), or how long ago: 90m, 24h, 7d',
+      '24h',
     )
     .option('--to <instant>', 'the first instant that does not belong to the range (default now)')
     .option('--job <job>', "only this one: a job's id or name")
@@ -33,8 +34,8 @@ export function verifyCommand(): Command {
     const progress = progressOn((text) => output.note(text))
     const found = await withAccount(command, { from: '--from', to: '--to' }, async (source) =>
       source.verify({
-        from: momentOf(from, now),
-        ...(to !== undefined && { to: momentOf(to, now) }),
+        from: dayOrMomentOf(from, now),
+        ...(to !== undefined && { to: dayOrMomentOf(to, now) }),
         ...(job !== undefined && { jobId: await source.findJobId(job) }),
         onProgress: progress,
       }),

@@ -4,6 +4,7 @@ import type { Abilities } from '../calls/abilities.js'
 import { complete } from './complete.js'
 import type { Declared, DeclaredInput, Remark } from './declared.js'
 import type { Step } from './plan.js'
+import { type WarnedJob, warningsOfJob, warningsOfKept } from './warnings.js'
 
 export interface Tools {
   readonly client: Client
@@ -16,6 +17,7 @@ export interface Tools {
 export interface Outcome {
   readonly done: { action: 'created' | 'changed' | 'deleted'; job_id: string; name: string }[]
   readonly failed: Remark[]
+  readonly warnings: WarnedJob[]
 }
 
 const order = { create: 0, change: 1, delete: 2, keep: 3 } as const
@@ -26,7 +28,7 @@ const order = { create: 0, change: 1, delete: 2, keep: 3 } as const
  * deleted once a step has failed.
  */
 export async function carryOut(steps: readonly Step[], tools: Tools): Promise<Outcome> {
-  const outcome: Outcome = { done: [], failed: [] }
+  const outcome: Outcome = { done: [], failed: [], warnings: warningsOfKept(steps) }
   const todo = steps.filter((step) => step.action !== 'keep')
   todo.sort((a, b) => order[a.action] - order[b.action])
   for (const step of todo) {
@@ -35,6 +37,7 @@ export async function carryOut(steps: readonly Step[], tools: Tools): Promise<Ou
       const job = await carryOutOne(step, tools)
       const action = step.action === 'create' ? 'created' : step.action === 'delete' ? 'deleted' : 'changed'
       outcome.done.push({ action, job_id: job.job_id, name: job.name })
+      if (step.action !== 'delete') outcome.warnings.push(...warningsOfJob(job))
       tools.onStep(step)
     } catch (error) {
       // Only what is said about this very job; everything else would be the same for the next one.

@@ -12,6 +12,7 @@ import { planOf } from './plan.js'
 import { planText, valueText } from './plan-view.js'
 import { presentJobs } from './present.js'
 import { readJobs } from './read-jobs.js'
+import { warningLines } from './warnings.js'
 import { ApiError } from '@carillon/sdk'
 
 const look = { colors: pc.createColors(false), width: 80, now: new Date(0), timeZone: 'UTC' }
@@ -26,6 +27,7 @@ function jobOf(input: DeclaredInput, more: Partial<Job> & { managed_by?: string 
     job_id: `job_${input.name}`,
     state: 'active',
     version: 1,
+    warnings: [],
     ...more,
   } as unknown as Job
 }
@@ -211,6 +213,7 @@ describe('a plan', () => {
 
 describe('carrying out', () => {
   const abilities: Abilities = { takes: () => true, has: () => true }
+  const nobody = { code: 'no_worker_for_commands', message: 'Nobody runs it: --allow-commands.' }
   function tools(calls: string[], fail?: string): Tools {
     const note = (what: string, name: string) => {
       calls.push(`${what} ${name}`)
@@ -223,7 +226,7 @@ describe('carrying out', () => {
           errors: [{ pointer: '/schedule', message: 'is bad' }],
           requestId: undefined,
         })
-      return Promise.resolve({ job_id: `job_${name}`, name } as Job)
+      return Promise.resolve({ job_id: `job_${name}`, name, warnings: [nobody] } as unknown as Job)
     }
     const jobs = {
       create: ({ name }: DeclaredInput) => note('create', name),
@@ -260,6 +263,16 @@ describe('carrying out', () => {
     expect(calls).toEqual(['create new', 'put old', 'pause job_old', 'delete job_gone'])
     expect(done.map(({ action }) => action)).toEqual(['created', 'changed', 'deleted'])
     expect(failed).toEqual([])
+  })
+
+  it('says what the server warns of, once for all jobs, also for those that stay as they are', async () => {
+    const same = jobOf({ name: 'same', schedule: '@daily' }, { warnings: [nobody] as Job['warnings'] })
+    const kept = planOf([declared({ name: 'same' })], new Map([['same', same]]), { unknown: none })
+    const { warnings } = await carryOut([...steps(), ...kept], tools([]))
+    expect(warnings.map(({ name }) => name)).toEqual(['same', 'new', 'job_old'])
+    expect(warningLines(warnings, look.colors)).toEqual([
+      '! same, new, job_old: Nobody runs it: --allow-commands. (no_worker_for_commands)',
+    ])
   })
 
   it('tells a refusal by its place, goes on, and deletes nothing', async () => {

@@ -12,6 +12,7 @@ import { countsOf, isEmpty, planOf, type Step } from './plan.js'
 import { countText, planText, remarkLines, stepAsJson } from './plan-view.js'
 import { presentJobs } from './present.js'
 import { DeclarationError } from './refused.js'
+import { warningLines, warningsOfKept } from './warnings.js'
 
 export interface DeclareOptions {
   /** Show the diff and stop. */
@@ -57,10 +58,12 @@ export async function declare(
   })
   const summary = { ...countsOf(steps), notes: notes.map(({ at, text }) => ({ place: placeText(at), text })) }
   if (options.dryRun || isEmpty(steps)) {
+    const warnings = warningsOfKept(steps)
     output.result(
-      { dry_run: options.dryRun, ...summary, steps: steps.map(stepAsJson), done: [] },
+      { dry_run: options.dryRun, ...summary, steps: steps.map(stepAsJson), done: [], warnings },
       () => planText(steps, output.look) + `${countText(steps, output.look)}\n`,
     )
+    say(warningLines(warnings, output.look.colors))
     return { differs: !isEmpty(steps) }
   }
   if (!output.json) output.text(planText(steps, output.look))
@@ -69,6 +72,7 @@ export async function declare(
   output.result({ dry_run: false, ...summary, steps: steps.map(stepAsJson), ...outcome }, () =>
     doneText(outcome, steps, output),
   )
+  say(warningLines(outcome.warnings, output.look.colors))
   if (outcome.failed.length > 0) throw new DeclarationError(outcome.failed, closingOf(steps))
   return { differs: true }
 }

@@ -1,6 +1,9 @@
 import { visible } from '../output/visible.js'
 import { placeText, type Remark } from './declared.js'
 
+/** Where there are more, the whole file is something else: --json has them all. */
+const mostShown = 10
+
 /** What was read cannot be carried out: every reason with its place and the repair. Nothing was written. */
 export class DeclarationError extends Error {
   override readonly name = 'DeclarationError'
@@ -10,7 +13,9 @@ export class DeclarationError extends Error {
   constructor(remarks: readonly Remark[], closing = 'Nothing was written.') {
     const errors = remarks.filter(({ kind }) => kind === 'error').sort(byPlace)
     const count = errors.length === 1 ? 'is 1 mistake' : `are ${errors.length} mistakes`
-    super([`There ${count}:`, ...errors.flatMap(linesOf), closing].join('\n'))
+    const more = errors.length > mostShown ? [`  … and ${errors.length - mostShown} more`] : []
+    const shown = errors.slice(0, mostShown).flatMap(linesOf)
+    super([`There ${count}:`, ...shown, ...more, closing].join('\n'))
     this.errors = errors.map(({ at, text, hint }) => ({
       place: placeText(at),
       message: text,

@@ -9,7 +9,7 @@ import {
   judgeVersion,
 } from './database.js'
 import { checkDisk, checkNode, checkTasks } from './machine.js'
-import { checkPort } from './port.js'
+import { checkPort, checkServer } from './port.js'
 import { findPostgres, unreachable } from './postgres.js'
 
 /** Looks at everything, in the order in which one thing depends on another. Changes nothing. */
@@ -27,6 +27,7 @@ export async function examine(readSettings: () => LoadedConfig): Promise<Check[]
     ok('settings', 'valid; carillon config shows them'),
     ...(await examinePostgres(config)),
     await guarded('port', () => checkPort(config)),
+    await guarded('server', () => checkServer(config)),
     await guarded('tasks', () => checkTasks(config)),
     await guarded('disk', () => checkDisk(config)),
   ]

@@ -26,6 +26,22 @@ function unusable(address: string, code: string): Check {
   return fail('port', `this process may not listen on ${address} (${code})`, todo)
 }
 
+/** Whether the server answers that the commands would ask, where one is named. */
+export async function checkServer(config: LoadedConfig): Promise<Check> {
+  const { url, provenance } = config
+  if (provenance.url === 'default')
+    return skip('server', `not looked at: neither CARILLON_URL nor a profile names one; commands ask ${url}`)
+  const origin = new URL(url).origin
+  const named = `${origin} (${provenance.url})`
+  const answer = await askReadiness(origin)
+  if ('ready' in answer && answer.ready) return ok('server', `a Carillon answers at ${named} and is ready`)
+  const [says, todo] =
+    'ready' in answer
+      ? [`a Carillon answers at ${named} and is not ready`, `See ${origin}/readyz and its log.`]
+      : [`no Carillon answers at ${named}: ${answer.stranger}`, 'Start it, or name another one.']
+  return warn('server', says, todo)
+}
+
 type Answer = { readonly ready: boolean } | { readonly stranger: string }
 
 export function judgeAnswer(address: string, answer: Answer): Check {
@@ -56,8 +72,12 @@ function tryToListen(host: string, port: number): Promise<string | null> {
 async function askWhoListens(host: string, port: number): Promise<Answer> {
   const reachable =
     host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+  return askReadiness(`http://${reachable}:${port}`)
+}
+
+async function askReadiness(origin: string): Promise<Answer> {
   try {
-    const response = await fetch(`http://${reachable}:${port}/readyz`, {
+    const response = await fetch(`${origin}/readyz`, {
       redirect: 'manual',
       signal: AbortSignal.timeout(answerWithinMs),
     })

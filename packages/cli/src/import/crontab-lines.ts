@@ -60,16 +60,31 @@ function readLine(content: string, line: number, comment: readonly string[], sys
   const { words, rest } = taken(entry, fields + (system ? 1 : 0))
   const when = words.slice(0, fields).join(' ')
   const user = system ? words[fields] : undefined
+  const early = fields === 1 ? undefined : words.slice(0, fields).find((word) => isNoField(word))
+  if (early !== undefined) return { kind: 'broken', line, ...missingField(early, system) }
   if (words.length < fields + (system ? 1 : 0) || rest === '') {
     return { kind: 'broken', line, ...shortfall(words.length, fields, system) }
   }
   return { kind: 'job', line, when, command: rest, comment, ...(user !== undefined && { user }) }
 }
 
+const names = /^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)/i
+
+/** A path or the name of a program. What is only a wrong field, such as "61", is told with its repair later. */
+function isNoField(word: string): boolean {
+  return /^[/.]|^~\//.test(word) || (/^[a-z][a-z0-9._-]+$/i.test(word) && !names.test(word))
+}
+
+function missingField(early: string, system: boolean): { why: string; hint: string } {
+  const { hint } = shortfall(0, 5, system)
+  return { why: `a field is missing: "${early}" stands where one of the five of a schedule should`, hint }
+}
+
 function shortfall(words: number, fields: number, system: boolean): { why: string; hint: string } {
   const shape = `${fields === 1 ? '@daily' : '0 9 * * 1'} ${system ? 'root ' : ''}/usr/bin/backup`
   const hint = `A line reads like: ${shape}; a variable like: PATH=/usr/bin:/bin`
-  if (words < fields) return { why: `${words} of the ${fields} fields of a schedule are there`, hint }
+  if (words < fields)
+    return { why: `a field is missing: ${words} of the ${fields} fields of a schedule are there`, hint }
   if (system && words === fields) return { why: 'the user and the command are missing', hint }
   return { why: 'the command is missing', hint }
 }
@@ -123,6 +138,14 @@ const programsToo = new Set([
   'news',
   'sync',
 ])
+
+/** The user that a command seems to begin with, in a crontab that has none by the look of its other lines. */
+export function seemingUser(command: string, users: ReadonlySet<string>): string | null {
+  const { words, rest } = taken(command, 1)
+  const [word = ''] = words
+  if (!rest.startsWith('/') || programsToo.has(word)) return null
+  return commonUsers.has(word) || users.has(word) ? word : null
+}
 
 /** Whether lines have a user between schedule and command, as in /etc/crontab and /etc/cron.d. */
 export function looksLikeSystem(text: string, file: string, users: ReadonlySet<string>): boolean {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import type { Client } from '@carillon/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { DeclarationError } from '../declare/refused.js'
 import { jobsOfCrontab } from './crontab.js'
 import { quoted, splitAtPercent, targetOf } from './crontab-command.js'
 import { looksLikeSystem, readCrontab } from './crontab-lines.js'
@@ -54,7 +55,7 @@ describe('a line of a crontab', () => {
     ['0 2 * *', '4 of the 5 fields'],
     ['0 2 * * *', 'the command is missing'],
     ['@daily', 'the command is missing'],
-    ['hello', '1 of the 5 fields'],
+    ['hello', '"hello" stands where'],
   ])('%j is refused with its number', (line, why) => {
     const { declared, remarks } = read(`\n${line}\n`)
     expect(declared).toEqual([])
@@ -359,5 +360,45 @@ describe('a second import', () => {
     const { made } = await imported(clientWith({}), a, b)
     const { notes: said } = await imported(clientWith(made), a)
     expect(said).toEqual([expect.stringMatching(/^the job backup-[0-9a-f]{6} looks like/)])
+  })
+})
+
+describe('a line that is not what it seems', () => {
+  const said = (text: string, more = {}) =>
+    read(text, more).remarks.map(({ at, kind, text: words }) => `${at.line} ${kind} ${words}`)
+  const users = new Set(['alice'])
+
+  it.each([
+    ['0 9 * * /usr/bin/report', '"/usr/bin/report" stands where'],
+    ['0 9 * * curl -s x', '"curl" stands where'],
+    ['0 9 *', '3 of the 5'],
+  ])('%j says that a field is missing', (line, words) => {
+    expect(said(line)).toEqual([expect.stringMatching(/^1 error a field is missing: /)])
+    expect(said(line)[0]).toContain(words)
+  })
+
+  it('leaves a field that is only wrong to those who know the repair', () => {
+    expect(said('0 9 * * MONDAY x')).toEqual([])
+    expect(said('0 61 * * 1-5 x')).toEqual([])
+  })
+
+  it('has a sixth field where people expect seconds', () => {
+    expect(said('*/5 * * * * * x')).toEqual([expect.stringMatching(/^1 note .*"\*".*none for seconds/)])
+    expect(said('*/5 * * * * 7z x')).toEqual([])
+  })
+
+  it('names a user where the others name none: one is asked which it is', () => {
+    const mixed = '0 1 * * * /bin/a\n0 2 * * * alice /bin/b\n0 3 * * * mysql -e x\n'
+    expect(said(mixed, { users })).toEqual([expect.stringMatching(/^2 error "alice" looks like a user/)])
+    expect(said(mixed)).toEqual([])
+  })
+})
+
+describe('a file that is something else', () => {
+  it('is told by its first ten mistakes', () => {
+    const error = new DeclarationError(read('jobs:\n'.repeat(47)).remarks)
+    expect(error.message.match(/a field is missing/g)).toHaveLength(10)
+    expect(error.message).toMatch(/There are 47 mistakes:[^]*… and 37 more/)
+    expect(error.errors).toHaveLength(47)
   })
 })

@@ -1,6 +1,6 @@
 import type { Declared, DeclaredInput, Remark } from '../declare/declared.js'
 import { splitAtPercent, targetOf } from './crontab-command.js'
-import { type CronLine, readCrontab } from './crontab-lines.js'
+import { type CronLine, readCrontab, seemingUser } from './crontab-lines.js'
 import { givenName, isSwitchedOff, type Naming, namesOf } from './crontab-names.js'
 import { scheduleOf } from './crontab-schedule.js'
 
@@ -8,6 +8,8 @@ export interface CrontabOptions {
   /** As remarks name it. */
   readonly file: string
   readonly system: boolean
+  /** Where nobody said whether lines name a user: names that would be one. */
+  readonly users?: ReadonlySet<string>
   /** In which zone lines without CRON_TZ are read. */
   readonly timezone: string
   readonly prefix?: string
@@ -74,6 +76,11 @@ export function jobsOfCrontab(text: string, options: CrontabOptions): Mapped {
     declared.push({ input, at: { file: options.file, line: line.line } })
     namings.push(naming)
   }
+  remarkAmbiguous(
+    found.map(({ line }) => line),
+    options,
+    remark,
+  )
   remarkUsers(
     found.map(({ line }) => line),
     remark,
@@ -171,6 +178,30 @@ function jobOf(
 function descriptionOf(comment: readonly string[]): string {
   const lines = comment.filter((line) => !isSwitchedOff(line) && givenName(line) === null)
   return lines.join('\n').trim().slice(0, longestDescription)
+}
+
+/** A user where other lines have none, and a sixth field: a command that begins so would not do what is meant. */
+function remarkAmbiguous(
+  lines: readonly CronLine[],
+  { system, users }: CrontabOptions,
+  remark: (line: number, text: string, kind?: Remark['kind'], hint?: string) => void,
+): void {
+  for (const { line, command } of lines) {
+    const [first = ''] = command.split(/[ \t]/, 1)
+    if (/^[\d*][\d*/,-]*$/.test(first))
+      remark(
+        line,
+        `the command begins with "${first}", which looks like a sixth field: a crontab has five, and none for seconds`,
+      )
+    const user = system || users === undefined ? null : seemingUser(command, users)
+    if (user !== null)
+      remark(
+        line,
+        `"${user}" looks like a user, and other lines name none`,
+        'error',
+        'Say which it is: --system where every line names a user, --user where none does.',
+      )
+  }
 }
 
 /** Commands run as the user of the worker, whoever it is. */

@@ -9,8 +9,8 @@ export interface Column<Row> {
   readonly paint?: (text: string, row: Row) => string
   /** How narrow it may become where the terminal is; a column without this is never cut. */
   readonly least?: number
-  /** Left out where even the narrowest columns do not fit; the rightmost goes first. */
-  readonly optional?: true
+  /** Left out where even the narrowest columns do not fit; 'first' before others, and of equals the rightmost. */
+  readonly optional?: true | 'first'
 }
 
 const gap = 2
@@ -69,7 +69,8 @@ function fit<Row>(columns: readonly Column<Row>[], natural: readonly number[], a
   let widths = [...natural]
   for (;;) {
     narrow(shown, widths, available)
-    const drop = shown.findLastIndex((column) => column.optional)
+    const first = shown.findLastIndex((column) => column.optional === 'first')
+    const drop = first === -1 ? shown.findLastIndex((column) => column.optional) : first
     if (total(widths) <= available || drop === -1) return { shown, widths }
     shown = shown.filter((_column, at) => at !== drop)
     widths = shown.map((column) => natural[columns.indexOf(column)] ?? 0)

@@ -39,7 +39,9 @@ function roughly(ms: number): string | null {
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.round(seconds / 60)
   if (minutes < 60) return `${minutes} min`
-  const hours = Math.round(minutes / 60)
+  // Never more than there is: "in 5 h" beside "4 h 36 min" would be another time.
+  const hours = Math.floor(minutes / 60)
+  if (hours < 10 && minutes % 60 > 0) return `${hours} h ${minutes % 60} min`
   if (hours < 48) return `${hours} h`
   const days = Math.round(hours / 24)
   return days < 730 ? `${days} d` : `${Math.round(days / 365.25)} y`

@@ -11,6 +11,12 @@ export function visible(text: string): string {
   return text.replace(unseen, (character) => shortForms[character] ?? escaped(character))
 }
 
+/** What goes into a cell of a table: the first line of a text, such as an error with its stack. */
+export function firstLine(text: string): string {
+  const [first = '', ...more] = text.split(/\r?\n/)
+  return visible(first) + (more.some((line) => line.trim() !== '') ? ' …' : '')
+}
+
 /** The same for our own text of several lines. */
 export function visibleLines(text: string): string {
   return text.split('\n').map(visible).join('\n')

@@ -137,6 +137,8 @@ describe('verification', () => {
     expect(text).toContain('✗ 0 unaccounted, 1 doubled.')
     expect(isWhole(wrong)).toBe(false)
     expect(isWhole({ ...found, unaccounted: 1 })).toBe(false)
+    const none = verificationText({ ...found, skipped: 0, skipped_by_reason: {} }, look)
+    expect(none).toMatch(/skipped +not run, with a reason\n/)
     expect(verificationText({ ...found, unexpected: 2 }, look)).toContain('2 records are in doubt')
   })
 })

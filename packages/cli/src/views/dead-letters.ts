@@ -1,9 +1,10 @@
 import type { DeadLetter, DeadLetterDetail, DeadLetterGroup, DeadLetterList, Redrive } from '@carillon/sdk'
+import type { NameOf } from '../job-names.js'
 import { renderFacts } from '../output/facts.js'
 import type { Look } from '../output/look.js'
 import { renderTable } from '../output/table.js'
 import { when, whenInZone } from '../output/time.js'
-import { visible } from '../output/visible.js'
+import { firstLine, visible, visibleLines } from '../output/visible.js'
 import { attemptTable } from './run-detail.js'
 
 export function letterTable(letters: readonly DeadLetter[], look: Look): string {
@@ -62,7 +63,7 @@ export function letterDetails(letter: DeadLetterDetail, look: Look): string {
     ['Scheduled', whenInZone(letter.scheduled_at, look)],
     ['Died', `${whenInZone(letter.dead_at, look)}, after ${attemptsOf(letter)} attempts`],
     ['Why', colors.red(visible(letter.reason))],
-    ['Error', visible(letter.error ?? '–')],
+    ['Error', visibleLines((letter.error ?? '–').trimEnd())],
     ['Fingerprint', `${visible(letter.fingerprint)}  ${colors.dim(visible(letter.pattern))}`],
     ['Version', `${letter.version}${edited}`],
     ['Target', visible(JSON.stringify(letter.target))],
@@ -81,23 +82,24 @@ function todoOf(letter: DeadLetterDetail): string {
   const discard = `→ Give it up:        carillon dead-letters discard ${run} --yes\n`
   if (letter.job_state === 'deleted' || letter.job_state === 'collected')
     return `→ Its job was deleted: nothing of it can be run again.\n${discard}`
-  const current =
+  const again = `carillon dead-letters redrive ${run}`
+  const rerun =
     letter.current_version === letter.version
-      ? ''
-      : `→ As the job is now:  carillon dead-letters redrive ${run} --current\n`
+      ? `→ Run it again:      ${again}\n`
+      : `→ The job was changed since: it ran version ${letter.version}, and ${letter.current_version} is current.\n` +
+        `→ As the job is now: ${again} --current\n→ As it was then:    ${again}\n`
   const paused =
     letter.job_state === 'paused' ? '→ Its job is paused: what is re-driven waits until it is resumed.\n' : ''
   return (
-    `→ Run it again:      carillon dead-letters redrive ${run}\n` +
-    current +
-    `→ With a correction: carillon dead-letters redrive ${run} --payload JSON\n` +
+    rerun +
+    `→ With a correction: ${again} --payload JSON\n` +
     `→ All of this error: carillon dead-letters redrive --fingerprint ${visible(letter.fingerprint)} --canary 5 --rate 10\n` +
     discard +
     paused
   )
 }
 
-export function redriveTable(redrives: readonly Redrive[], look: Look): string {
+export function redriveTable(redrives: readonly Redrive[], look: Look, nameOf?: NameOf): string {
   return renderTable<Redrive>(
     [
       { title: 'NUMBER', cell: ({ redrive }) => String(redrive) },
@@ -106,20 +108,20 @@ export function redriveTable(redrives: readonly Redrive[], look: Look): string {
       { title: 'PER SECOND', cell: (row) => String(row.per_second) },
       { title: 'CANARY', cell: ({ canary }) => (canary === 0 ? '–' : String(canary)) },
       { title: `ASKED (${look.timeZone})`, cell: (row) => when(row.created_at, look) },
-      { title: 'WHICH', cell: whichOf, least: 10, optional: true },
+      { title: 'WHICH', cell: (row) => whichOf(row, nameOf), least: 10, optional: true },
     ],
     redrives,
     look,
   )
 }
 
-export function redriveDetails(redrive: Redrive, look: Look): string {
+export function redriveDetails(redrive: Redrive, look: Look, nameOf?: NameOf): string {
   const facts: [string, string][] = [
     ['Re-drive', String(redrive.redrive)],
     ['State', `${look.colors.bold(redrive.state)}: ${stateWords[redrive.state] ?? ''}`],
     ['Moved', `${redrive.moved} of ${redrive.total} dead letters are back in the queue`],
     ['Pace', `${redrive.per_second} a second`],
-    ['Which', whichOf(redrive)],
+    ['Which', whichOf(redrive, nameOf)],
     ['Version', redrive.version === 'current' ? 'as the jobs are now' : 'the one that failed'],
     ...redrive.canaries.map((run): [string, string] => ['Went first', visible(run)]),
   ]
@@ -147,9 +149,9 @@ function nextOf(redrive: Redrive): string {
     : ''
 }
 
-function whichOf({ job_id: job, fingerprint, after, before }: Redrive): string {
+function whichOf({ job_id: job, fingerprint, after, before }: Redrive, nameOf: NameOf = (id) => id): string {
   const parts = [
-    ...(job === null ? [] : [`of ${visible(job)}`]),
+    ...(job === null ? [] : [`of ${visible(nameOf(job))}`]),
     ...(fingerprint === null ? [] : [`with ${visible(fingerprint)}`]),
     ...(after === null ? [] : [`dead since ${visible(after)}`]),
   ]
@@ -161,5 +163,5 @@ function attemptsOf({ attempts, max_attempts: most, round }: DeadLetter): string
 }
 
 function whyOf({ reason, error }: DeadLetter): string {
-  return error === null ? visible(reason) : `${visible(reason)}: ${visible(error)}`
+  return error === null ? visible(reason) : `${visible(reason)}: ${firstLine(error)}`
 }

@@ -1,4 +1,5 @@
 import type { Backfill, BackfillPlan, Operation, OperationPreview } from '@carillon/sdk'
+import type { NameOf } from '../job-names.js'
 import { renderFacts } from '../output/facts.js'
 import type { Look } from '../output/look.js'
 import { renderTable } from '../output/table.js'
@@ -62,11 +63,11 @@ export function backfillCountText(count: BackfillPlan, look: Look): string {
   )
 }
 
-export function backfillText(backfill: Backfill, look: Look): string {
+export function backfillText(backfill: Backfill, look: Look, nameOf: NameOf = (id) => id): string {
   const { state, done, total, failed, eta_seconds: eta } = backfill
   const facts: [string, string][] = [
     ['Backfill', visible(backfill.backfill_id)],
-    ['Job', visible(backfill.job_id)],
+    ['Job', visible(nameOf(backfill.job_id))],
     ['State', paintStatus(statusText(visible(state)), state, look.colors)],
     ['Range', `${visible(backfill.from)} to ${visible(backfill.to)}`],
     ['Done', `${done} of ${total}${failed === 0 ? '' : `, ${failed} failed`}`],
@@ -77,11 +78,15 @@ export function backfillText(backfill: Backfill, look: Look): string {
   return renderFacts(facts, look)
 }
 
-export function backfillTable(backfills: readonly Backfill[], look: Look): string {
+export function backfillTable(
+  backfills: readonly Backfill[],
+  look: Look,
+  nameOf: NameOf = (id) => id,
+): string {
   return renderTable<Backfill>(
     [
       { title: 'BACKFILL', cell: (one) => visible(one.backfill_id) },
-      { title: 'JOB', cell: (one) => visible(one.job_id) },
+      { title: 'JOB', cell: (one) => visible(nameOf(one.job_id)), least: 8 },
       {
         title: 'STATE',
         cell: (one) => statusText(visible(one.state)),

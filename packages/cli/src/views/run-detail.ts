@@ -3,23 +3,23 @@ import { renderFacts } from '../output/facts.js'
 import type { Look } from '../output/look.js'
 import { renderTable } from '../output/table.js'
 import { duration, whenInZone } from '../output/time.js'
-import { visible } from '../output/visible.js'
+import { firstLine, visible, visibleLines } from '../output/visible.js'
 import { paintStatus, statusText } from './status.js'
 
-export function runDetails(run: RunDetail, look: Look): string {
+export function runDetails(run: RunDetail, look: Look, name = run.job_id): string {
   const { colors } = look
   const status = paintStatus(statusText(visible(run.status)), run.status, colors)
   const round = run.round === 1 ? '' : `, round ${run.round}`
   const of = run.max_attempts === null ? '' : ` of ${run.max_attempts}`
   const facts: [string, string][] = [
     ['Run', colors.bold(visible(run.run_id))],
-    ['Job', visible(run.job_id)],
+    ['Job', name === run.job_id ? visible(name) : `${visible(name)} (${visible(run.job_id)})`],
     ['Status', `${status}${run.reason === null ? '' : ` (${visible(run.reason)})`}`],
     ['Scheduled', whenInZone(run.scheduled_at, look)],
     ['Attempt', run.attempt === 0 ? '–' : `${run.attempt}${of}${round}`],
     ['Started', whenInZone(run.started_at, look)],
     ['Finished', whenInZone(run.finished_at, look)],
-    ['Error', visible(run.error ?? '–')],
+    ['Error', visibleLines((run.error ?? '–').trimEnd())],
     ['Version', String(run.version ?? '–')],
   ]
   if (run.result !== null && run.result !== undefined)
@@ -55,7 +55,7 @@ export function attemptTable(attempts: readonly RunAttempt[], look: Look): strin
         cell: (one) =>
           [one.reason, one.error]
             .flatMap((text) => text ?? [])
-            .map(visible)
+            .map(firstLine)
             .join('; '),
         least: 12,
       },

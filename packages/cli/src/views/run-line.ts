@@ -1,7 +1,7 @@
 import type { Run } from '@carillon/sdk'
 import type { Look } from '../output/look.js'
 import { duration, localTime } from '../output/time.js'
-import { visible } from '../output/visible.js'
+import { firstLine, visible } from '../output/visible.js'
 import { paintStatus, statusText } from './status.js'
 
 export function isFailure({ status }: Run): boolean {
@@ -9,15 +9,14 @@ export function isFailure({ status }: Run): boolean {
 }
 
 /** One change of a run in one line: when, what, how long, why. */
-export function runLine(run: Run, look: Look): string {
+export function runLine(run: Run, look: Look, name = run.job_id): string {
   const at = run.finished_at ?? run.started_at ?? run.scheduled_at
   const took = run.duration_ms === null ? '' : duration(run.duration_ms)
   const attempt = run.attempt > 1 ? `attempt ${run.attempt}` : ''
   const why = [run.reason, run.error]
     .filter((text) => text !== null)
-    .map(visible)
+    .map(firstLine)
     .join('; ')
-  const name = (run as { job_name?: string }).job_name ?? run.job_id
   const status = paintStatus(statusText(visible(run.status)).padEnd(11), run.status, look.colors)
   const parts = [
     localTime(new Date(at), look.timeZone),

@@ -1,26 +1,36 @@
 import type { Run } from '@carillon/sdk'
+import type { NameOf } from '../job-names.js'
 import type { Look } from '../output/look.js'
 import { renderTable } from '../output/table.js'
 import { duration, localTime, when } from '../output/time.js'
-import { visible } from '../output/visible.js'
+import { firstLine, visible } from '../output/visible.js'
 import { paintStatus, statusText } from './status.js'
 
-/** Of one job, or of `all` jobs: then each row says whose it is. */
-export function runTable(runs: readonly Run[], look: Look, { all = false } = {}): string {
+/** So wide a terminal has room for how far away a tick is. */
+const roomy = 120
+
+/** Of one job, or of all: then each row says whose it is. The id stays, whatever else has to go: it opens the rest. */
+export function runTable(runs: readonly Run[], look: Look, nameOf?: NameOf): string {
   return renderTable<Run>(
     [
-      ...(all ? [{ title: 'JOB', cell: (run: Run) => visible(run.job_id) }] : []),
-      { title: `SCHEDULED (${look.timeZone})`, cell: (run) => when(run.scheduled_at, look) },
+      ...(nameOf === undefined
+        ? []
+        : [{ title: 'JOB', cell: (run: Run) => visible(nameOf(run.job_id)), least: 8 }]),
+      {
+        title: `SCHEDULED (${look.timeZone})`,
+        cell: ({ scheduled_at: at }) =>
+          look.width < roomy ? localTime(new Date(at), look.timeZone) : when(at, look),
+      },
       {
         title: 'STATUS',
         cell: (run) => statusText(visible(run.status)),
         paint: (text, run) => paintStatus(text, run.status, look.colors),
       },
-      { title: 'ATTEMPT', cell: attemptOf },
-      { title: 'DELAY', cell: (run) => between(run.scheduled_at, run.started_at) },
-      { title: 'TOOK', cell: (run) => between(run.started_at, run.finished_at) },
-      { title: 'WHY', cell: (run) => whyOf(run, look), least: 12 },
-      { title: 'ID', cell: (run) => visible(run.run_id), optional: true },
+      { title: 'ATTEMPT', cell: attemptOf, optional: 'first' },
+      { title: 'DELAY', cell: (run) => between(run.scheduled_at, run.started_at), optional: 'first' },
+      { title: 'TOOK', cell: (run) => between(run.started_at, run.finished_at), optional: 'first' },
+      { title: 'WHY', cell: (run) => whyOf(run, look), least: 8, optional: true },
+      { title: 'ID', cell: (run) => visible(run.run_id) },
     ],
     runs,
     look,
@@ -42,7 +52,7 @@ function whyOf(run: Run, look: Look): string {
   const parts = [
     ...(run.catch_up ? ['caught up'] : []),
     ...(run.reason === null ? [] : [visible(run.reason)]),
-    ...(run.error === null ? [] : [visible(run.error)]),
+    ...(run.error === null ? [] : [firstLine(run.error)]),
     ...ticksOf(run, look),
   ]
   return parts.join('; ')

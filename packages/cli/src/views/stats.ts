@@ -1,4 +1,5 @@
 import type { LoadForecast, Run, Stats } from '@carillon/sdk'
+import type { NameOf } from '../job-names.js'
 import type { Look } from '../output/look.js'
 import { renderTable } from '../output/table.js'
 import { duration, localTime } from '../output/time.js'
@@ -9,7 +10,12 @@ const ms = (value: number | null) => (value === null ? '–' : duration(value))
 const number = (value: number) => value.toLocaleString('en')
 
 /** The whole at one look: what is asked first in an incident comes first. */
-export function statsText(stats: Stats, look: Look, failing: readonly Run[] = []): string {
+export function statsText(
+  stats: Stats,
+  look: Look,
+  failing: readonly Run[] = [],
+  nameOf: NameOf = (id) => id,
+): string {
   const { jobs, queue, catch_up: catchUp } = stats
   const { bold, red, yellow, green } = look.colors
   const waits = queue.oldest_ready_ms
@@ -26,7 +32,9 @@ export function statsText(stats: Stats, look: Look, failing: readonly Run[] = []
     '',
   ]
   const failed =
-    failing.length === 0 ? '' : `\n${bold('Died last')}\n${failing.map((run) => runLine(run, look)).join('')}`
+    failing.length === 0
+      ? ''
+      : `\n${bold('Died last')}\n${failing.map((run) => runLine(run, look, nameOf(run.job_id))).join('')}`
   return `${lines.join('\n')}\n${windowTable(stats, look)}${failed}`
 }
 

@@ -61,7 +61,11 @@ function linesOf(found: Verification): Line[] {
     { name: 'ran', ticks: found.ran, means: 'on time' },
     { name: 'late', ticks: found.late, means: 'started after the tolerance' },
     { name: 'caught up', ticks: found.caught_up, means: 'run after they had been missed' },
-    { name: 'skipped', ticks: found.skipped, means: 'not run, with a reason:' },
+    {
+      name: 'skipped',
+      ticks: found.skipped,
+      means: `not run, with a reason${reasons.length === 0 ? '' : ':'}`,
+    },
     ...reasons,
     { name: 'in flight', ticks: found.in_flight, means: 'in the queue or in a catch-up' },
     { name: 'paused', ticks: found.paused, means: 'decided when their job is resumed' },

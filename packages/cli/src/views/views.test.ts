@@ -3,6 +3,8 @@ import pc from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import type { Look } from '../output/look.js'
 import { jobDetails, jobTable } from './jobs.js'
+import { banner } from './banner.js'
+import { runLine } from './run-line.js'
 import { runTable } from './runs.js'
 import { paintStatus, statusText } from './status.js'
 
@@ -125,8 +127,27 @@ describe('runTable', () => {
   })
 
   it('says why a run was caught up and failed', () => {
-    const failed: Run = { ...run, status: 'dead', catch_up: true, reason: 'http_status', error: 'HTTP 500\n' }
-    expect(runTable([failed], look)).toMatch(/✗ dead .*caught up; http_status; HTTP 500\\n/)
+    const failed: Run = { ...run, status: 'dead', catch_up: true, reason: 'http_status', error: 'HTTP 500' }
+    expect(runTable([failed], look)).toMatch(/✗ dead .*caught up; http_status; HTTP 500 /)
+  })
+
+  it('shows the first line of an error with its stack, also where lines are never cut', () => {
+    const stack = 'Error: no way\n    at work (tasks.mjs:3:9)\n'
+    const table = runTable([{ ...run, status: 'dead', error: stack }], { ...look, width: Infinity })
+    expect(table).toMatch(/Error: no way … {2}run_/)
+    expect(runLine({ ...run, error: stack }, look)).toMatch(/Error: no way …\n$/)
+  })
+
+  it('names the job, and keeps the id of the run on a narrow terminal, where other columns go', () => {
+    const failed: Run = { ...run, status: 'dead', error: 'x'.repeat(200) }
+    for (const nameOf of [undefined, () => 'a job with rather a long name']) {
+      const table = runTable([failed], { ...look, width: 80 }, nameOf)
+      for (const line of table.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+      expect(table).toContain(run.run_id)
+      expect(table).toContain('2026-12-01 08:00:00')
+    }
+    expect(runTable([failed], { ...look, width: 80 })).toMatch(/^SCHEDULED \(UTC\) +STATUS +WHY +ID\n/)
+    expect(runTable([run], look, () => 'report')).toMatch(/^JOB.*\nreport /)
   })
 
   it('shows a gap as one row with its ticks', () => {
@@ -152,5 +173,29 @@ describe('statusText', () => {
   it('is coloured only where colours are wanted', () => {
     expect(paintStatus('x', 'failed', pc.createColors(true))).toBe('\u001b[31mx\u001b[39m')
     expect(paintStatus('x', 'failed', pc.createColors(false))).toBe('x')
+  })
+})
+
+describe('banner', () => {
+  const started = {
+    url: 'http://127.0.0.1:7420',
+    postgres: 'embedded',
+    reach: 'public addresses',
+    tasks: [],
+    version: '0.1.0',
+    roles: ['api'],
+    allowCommands: false,
+    tookMs: 1_600,
+    isFirst: true,
+  }
+
+  it('shows how to begin as long as there is no job', () => {
+    expect(banner(started)).toContain('Try: ')
+    expect(banner({ ...started, isFirst: false })).not.toContain('Try: ')
+  })
+
+  it('says whether jobs may run commands', () => {
+    expect(banner(started)).toMatch(/Commands +not allowed \(--allow-commands/)
+    expect(banner({ ...started, allowCommands: true })).toMatch(/Commands +allowed:/)
   })
 })

@@ -3,7 +3,7 @@ import { renderFacts } from '../output/facts.js'
 import type { Look } from '../output/look.js'
 import { renderTable } from '../output/table.js'
 import { duration, whenInZone } from '../output/time.js'
-import { visible } from '../output/visible.js'
+import { firstLine, visible } from '../output/visible.js'
 import { paintStatus, statusText } from './status.js'
 
 /** How a verdict looks: as a run or a job that is in the same state. */
@@ -91,7 +91,7 @@ function attemptTable({ attempts }: Why, look: Look): string {
         cell: (one) =>
           [one.reason, one.error]
             .flatMap((text) => text ?? [])
-            .map(visible)
+            .map(firstLine)
             .join('; '),
         least: 12,
       },

@@ -80,7 +80,8 @@ describe('a database that is away', () => {
     expect(answer.statusCode).toBe(503)
     expect(answer.headers['retry-after']).toBe('1')
     expect(answer.json()).toMatchObject({ code: 'database_unavailable' })
-    expect(lines).toEqual([expect.objectContaining({ level: 40 })])
+    const { request_id: id } = answer.json<Problem>()
+    expect(lines).toEqual([expect.objectContaining({ level: 40, request_id: id })])
   })
 })
 

@@ -43,6 +43,17 @@ afterEach(async () => {
 })
 
 describe('listen', () => {
+  it('tells health at once, and answers calls of the API when the start is over', async () => {
+    let open = () => {}
+    const { url } = await listening({ opened: new Promise<void>((resolve) => (open = resolve)) })
+    const order: string[] = []
+    const jobs = fetch(`${url}/api/v1/jobs`).then(({ status }) => order.push(`jobs ${status}`))
+    await fetch(`${url}/readyz`).then(({ status }) => order.push(`ready ${status}`))
+    open()
+    await jobs
+    expect(order).toEqual(['ready 200', 'jobs 200'])
+  })
+
   it('tells the port that was free, and serves there', async () => {
     const server = await listening()
     expect(server.port).toBeGreaterThan(0)

@@ -12,6 +12,8 @@ export interface HttpOptions extends AppOptions {
   port: number
   /** How long close() waits for requests in flight before it cuts them off. */
   closeTimeoutMs?: number
+  /** The API answers from then on; what is asked of it before waits. Health is told all the while. */
+  opened?: Promise<void>
 }
 
 export interface HttpServer {
@@ -28,6 +30,12 @@ export interface HttpServer {
 export function createHttpServer(options: HttpOptions): HttpServer {
   const { app } = buildApp(options)
   if (loopbackOnly(options)) answerOnlyLoopback(app)
+  const { opened } = options
+  if (opened !== undefined) {
+    app.addHook('onRequest', async (request) => {
+      if (request.url.startsWith('/api/')) await opened
+    })
+  }
   let closing = false
   app.addHook('onSend', (_request, reply, _payload, done) => {
     // Without it a kept-alive connection would stay open after its answer and hold up the close.

@@ -11,6 +11,12 @@ export interface Interventions {
   deadLetters: DeadLettersPort
 }
 
+const endings: Readonly<Record<string, string>> = {
+  success: 'succeeded',
+  skipped: 'was skipped',
+  cancelled: 'was cancelled',
+}
+
 /** What people do with single runs and with dead letters. */
 export function composeInterventions(
   { database }: Pick<Context, 'database'>,
@@ -35,7 +41,7 @@ export function composeInterventions(
         const run = await details.get(tenant, runId)
         if (answer !== null) return run
         throw new CarillonError('run_ended', {
-          detail: `The run has ended already: it ${run.status === 'dead' ? 'is dead' : run.status}.`,
+          detail: `The run has ended already: it ${endings[run.status] ?? `is ${run.status}`}.`,
         })
       },
       async retry(tenant, runId, input) {

@@ -154,9 +154,12 @@ class FieldReader {
     const where = token === item ? '' : ` in ${quote(item)}`
     const names = kind.names === undefined ? '' : `, or ${kind.names[0]} to ${kind.names.at(-1)}`
     const article = kind === hour ? 'an' : 'a'
+    // Written out in full: MONDAY, or SEPT.
+    const meant = kind.names?.find((short) => token.startsWith(short))
+    const hint = kind === dayOfMonth ? dayHint : kind === weekday ? weekdayHint : generalHint
     return this.#refuse(
       `${quote(token)}${where} is not ${article} ${kind.noun} (${kind.min} to ${kind.max}${names})`,
-      kind === dayOfMonth ? dayHint : kind === weekday ? weekdayHint : generalHint,
+      meant === undefined ? hint : `Did you mean "${meant}"? ${hint}`,
     )
   }
 
@@ -191,6 +194,13 @@ class FieldReader {
   }
 }
 
+/** What to write for "every 5 minutes"; null where no such thing is meant. */
+function intervalMeant(source: string): string | null {
+  const match = /^every (?:(\d{1,9}) ?)?(s|m|h|d|sec|min|second|minute|hour|day)s?$/i.exec(source.trim())
+  if (match === null) return null
+  return `An interval is written as "@every ${match[1] ?? '1'}${match[2]?.[0]?.toLowerCase()}".`
+}
+
 /** Reads five or six cron fields. Throws invalid_schedule, saying where in the text and what to write instead. */
 export function readCronFields(source: string, pointer = '/schedule', andDays = false): CronFields {
   const parts = [...source.matchAll(/[^ ]+/g)].map((match) => ({ text: match[0], position: match.index + 1 }))
@@ -199,9 +209,10 @@ export function readCronFields(source: string, pointer = '/schedule', andDays = 
       'invalid_schedule',
       pointer,
       `${quote(source)} has ${parts.length} ${parts.length === 1 ? 'field' : 'fields'}; a cron expression has 5 or 6.`,
-      parts.length === 7
-        ? 'A year field is not supported: remove it, and set `starts_at` and `ends_at`.'
-        : 'Write minute, hour, day of the month, month and day of the week ("0 9 * * 1"), with seconds before them if wanted.',
+      intervalMeant(source) ??
+        (parts.length === 7
+          ? 'A year field is not supported: remove it, and set `starts_at` and `ends_at`.'
+          : 'Write minute, hour, day of the month, month and day of the week ("0 9 * * 1"), with seconds before them if wanted.'),
     )
   }
   if (parts.length === 5) parts.unshift({ text: '0', position: 1 })

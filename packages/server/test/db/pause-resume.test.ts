@@ -45,6 +45,8 @@ describe('a pause', () => {
     expect(await jobRow(house(), job)).toMatchObject({ changed_at: now })
     const again = await node.registry.pause(1, job.job_id, { reason: 'still moving' })
     expect(again).toMatchObject({ pause_reason: 'still moving', paused_until: null, paused_at: iso(now) })
+    const silent = await node.registry.pause(1, job.job_id, {})
+    expect(silent).toMatchObject({ pause_reason: 'still moving', paused_until: null })
   })
 
   test('asks the holder of a run that has not begun, and never steps back over it', async () => {

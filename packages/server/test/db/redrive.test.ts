@@ -301,8 +301,13 @@ test('why and verify say the truth of a tick that died, was re-driven and succee
     summary: expect.stringMatching(/dead.*answered 500/) as string,
     todo: expect.stringContaining(`carillon dead-letters show ${letter?.run_id}`) as string,
   })
+  expect((await why()).todo).not.toContain('--current')
   expect(await verify()).toMatchObject({ ...clean, ran: 1, failed: 1 })
 
+  await node.registry.edit(1, job.job_id, { max_retries: 1 })
+  expect((await why()).todo).toContain(
+    `(it ran version 1, and 2 is current): carillon dead-letters redrive ${letter?.run_id} --current`,
+  )
   await hands(node).deadLetters.redrive(1, letter?.run_id ?? '', {})
   expect(await why()).toMatchObject({
     verdict: 'in_flight',

@@ -1,5 +1,5 @@
-import { mkdir, realpath } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { mkdir, realpath, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { codeOf, EmbeddedPostgresError, messageOf, OTHER_WAYS_OUT } from './failure.js'
 
 /**
@@ -33,7 +33,7 @@ export const SETTINGS_FILE = 'carillon.conf'
 export async function openLayout(requestedDir: string): Promise<Layout> {
   const requested = resolve(requestedDir)
   try {
-    await mkdir(requested, { recursive: true })
+    await makeFolder(requested)
     const dataDir = await realpath(requested)
     const home = join(dataDir, 'postgres')
     await mkdir(home, { mode: 0o700 }).catch((error: unknown) => {
@@ -45,6 +45,21 @@ export async function openLayout(requestedDir: string): Promise<Layout> {
       `Cannot make the data folder ${requested} (${messageOf(error)}). Let this user write there, or: ${OTHER_WAYS_OUT}`,
       { cause: error },
     )
+  }
+}
+
+/**
+ * Makes a folder and those above it. Node's own way never ends where a file system says that a folder is missing
+ * whose parent is there, as /proc does.
+ */
+async function makeFolder(path: string, deeper = true): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (codeOf(error) !== 'ENOENT' || !deeper || dirname(path) === path) throw error
+    await makeFolder(dirname(path))
+    await makeFolder(path, false)
   }
 }
 

@@ -8,7 +8,7 @@ import type { TickChange } from '../tick-changes.js'
 import { lateness } from './verdict.js'
 import type { AttemptRow, BackfillRun, Facts } from './why-facts.js'
 import { hostHoldsBack } from './why-host.js'
-import { lasting, utc } from './words.js'
+import { firstLine, lasting, utc } from './words.js'
 
 /** The one line, and what stands behind it. */
 export type Answer = Pick<Why, 'verdict' | 'reason' | 'summary' | 'todo'>
@@ -64,7 +64,7 @@ function skipped({ verdict, evidence, inTheWay, attempts, life, at }: Facts): An
   const tried = attempts.filter(({ final, started_at: startedAt }) => !final && startedAt !== null).at(-1)
   if (tried !== undefined)
     parts.push(
-      `; attempt ${tried.attempt} had failed before${tried.error === null ? '' : ` (${tried.error})`}`,
+      `; attempt ${tried.attempt} had failed before${tried.error === null ? '' : ` (${firstLine(tried.error)})`}`,
     )
   return { verdict: 'skipped', reason, summary: `${parts.join('')}.`, todo }
 }
@@ -85,7 +85,10 @@ function ran(facts: Facts): Answer {
   const of = last.max_attempts === null ? '' : ` of ${last.max_attempts}`
   const end = verdict.failed || last.outcome === 'cancelled' ? `ended as ${last.outcome}` : 'succeeded'
   const explained = reason === null ? null : explain(reason)
-  const why = explained === null ? '' : `: ${explained.words}${last.error === null ? '' : ` (${last.error})`}`
+  const why =
+    explained === null
+      ? ''
+      : `: ${explained.words}${last.error === null ? '' : ` (${firstLine(last.error)})`}`
   return {
     verdict: verdict.became,
     reason,
@@ -106,8 +109,15 @@ export function runOf({ at, row }: Pick<Facts, 'at' | 'row'>): string {
 function letterTodo(facts: Facts): string {
   if (facts.evidence.records.letter === null)
     return 'Its dead letter was discarded: to run the job once more, trigger it.'
+  const { life, at, row } = facts
   const run = runOf(facts)
-  return `carillon dead-letters show ${run} has it all; once the cause is gone, carillon dead-letters redrive ${run} runs it again.`
+  const redrive = `carillon dead-letters redrive ${run}`
+  const version = life === null ? undefined : stretchAt(life, at)?.version
+  const how =
+    version === undefined || version === row.version
+      ? `${redrive} runs it again`
+      : `the job was changed since (it ran version ${version}, and ${row.version} is current): ${redrive} --current runs it as the job is now`
+  return `carillon dead-letters show ${run} has it all; once the cause is gone, ${how}.`
 }
 
 function roundOf({ round }: { round: number }): string {

@@ -20,6 +20,11 @@ export function localTime(ms: number, zone: string): string {
   return `${wall}${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
 }
 
+/** An error may bring its stack along; a sentence has room for what it says. */
+export function firstLine(error: string): string {
+  return (error.split('\n', 1)[0] ?? '').trimEnd()
+}
+
 /** How long, for a sentence: "12 ms", "1.4 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
 export function lasting(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`

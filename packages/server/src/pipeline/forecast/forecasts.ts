@@ -141,11 +141,7 @@ export class Forecasts {
     return { demand, jobs, breather, to: from + seconds * 1000 }
   }
 
-  private remembered<Answer>(
-    tenant: number,
-    key: string,
-    compute: () => Promise<Answer>,
-  ): Promise<Answer> {
+  private remembered<Answer>(tenant: number, key: string, compute: () => Promise<Answer>): Promise<Answer> {
     const now = this.options.clock.monotonic()
     for (const [old, { at }] of this.kept) if (now - at > keptMs) this.kept.delete(old)
     const known = this.kept.get(key)

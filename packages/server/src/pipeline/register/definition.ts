@@ -6,6 +6,7 @@ import {
   type JobPatch,
   retryFieldsOf,
 } from '@carillon/contract'
+import { ageText } from '../ages.js'
 import { type CalendarSet, checkFrequency, parseSchedule } from '../../time/schedule.js'
 import { checkTemplate } from '../../time/template.js'
 import { spreadMs } from '../spread.js'
@@ -119,10 +120,10 @@ function oneOff(definition: JobDefinition, at: number | null, now: number): NewJ
   const graceMs =
     definition.misfire_grace_seconds === null ? defaultGraceMs : definition.misfire_grace_seconds * 1000
   if (at < now - graceMs) {
-    const ago = Math.round((now - at) / 1000)
+    const ago = ageText(now - at)
     throw new CarillonError('schedule_in_past', {
-      detail: `${utcText(at)} was ${ago} s ago; the grace is ${graceMs / 1000} s.`,
-      errors: [{ pointer: '/schedule', message: `lies ${ago} s in the past` }],
+      detail: `${utcText(at)} was ${ago} ago; the grace is ${graceMs / 1000} s.`,
+      errors: [{ pointer: '/schedule', message: `lies ${ago} in the past` }],
     })
   }
   return { definition, oneOff: true, from: Math.min(at - 1, now), due: at, startAt: Math.max(at, now) }

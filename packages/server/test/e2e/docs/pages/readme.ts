@@ -45,7 +45,12 @@ export const readme: Record<string, SetUp> = {
         of: 'npx carillon tail',
         meanwhile: async (here, running) => {
           const { data } = await here.client.jobs.list({ search: 'send-weekly-report' })
-          await triggerUntilPrinted(here, data[0]?.job_id ?? '', running, /✓ success +job_\w+ +run_/)
+          await triggerUntilPrinted(
+            here,
+            data[0]?.job_id ?? '',
+            running,
+            /✓ success +send-weekly-report +run_/,
+          )
         },
       },
       {
