@@ -40,9 +40,12 @@ async function named(client: Client, name: string): Promise<Job | null> {
   try {
     return await client.jobs.getByName(name)
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error
+    if (!(error instanceof ApiError)) throw error
+    // Something else that answers there has a 404 of its own, which says nothing of jobs.
+    if (error.code === 'job_not_found') return null
     // An older server has no such route.
-    return error.code === 'route_not_found' ? listed(client, name) : null
+    if (error.code === 'route_not_found') return listed(client, name)
+    throw error
   }
 }
 

@@ -186,7 +186,7 @@ class Step {
     try {
       return await this.jobs.getByName(name)
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return undefined
+      if (error instanceof ApiError && error.code === 'job_not_found') return undefined
       throw error
     }
   }

@@ -35,7 +35,7 @@ async function namedJob(client: Client, name: string): Promise<Job | null> {
   try {
     return await client.jobs.getByName(name)
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return null
+    if (error instanceof ApiError && error.code === 'job_not_found') return null
     throw error
   }
 }

@@ -19,6 +19,8 @@ async function heights(): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, height }) => [name, height]))
 }
 
+let caughtUp = 0
+
 test.each(seedsOf(1, 2, 3, 4))(
   'every tick is accounted for once, whatever happens to the fleet (seed %i)',
   async (seed) => {
@@ -41,7 +43,7 @@ test.each(seedsOf(1, 2, 3, 4))(
     expect(faults, `seed ${seed}: ${simulation.story.join(', ')}`).toEqual([])
     // It means something only if much happened.
     expect(simulation.deliveries).toBeGreaterThan(5)
-    if (seed <= 3) expect(simulation.caughtUp).toBeGreaterThan(0)
+    caughtUp += simulation.caughtUp
     const left = await house().query(
       `SELECT incarnation FROM carillon.incarnations WHERE state <> 'alive' AND rescued_at IS NULL`,
     )
@@ -50,3 +52,8 @@ test.each(seedsOf(1, 2, 3, 4))(
   // Hundreds of steps, each over the database: on a busy machine they take their time.
   180_000,
 )
+
+/** Which seed it is hangs on the instant at which the test begins: the schedules follow the real calendar. */
+test('missed ticks were caught up among all that', () => {
+  expect(caughtUp).toBeGreaterThan(0)
+})
