@@ -8,7 +8,7 @@ export async function listen(random, slowestMs) {
     const { headers } = request
     deliveries.push({
       at: Date.now(),
-      tick: `${headers['carillon-job-id']}@${headers['carillon-scheduled-at']}`,
+      tick: `${headers['carillon-job-id']}@${new Date(headers['carillon-scheduled-at']).toISOString()}`,
       key: headers['idempotency-key'],
       attempt: Number(headers['carillon-attempt']),
       token: Number(headers['carillon-fencing-token']),

@@ -83,7 +83,7 @@ describe('two servers on one database', () => {
 })
 
 function scheduledAt(headers: Record<string, unknown>): string {
-  return String(headers['carillon-scheduled-at'])
+  return new Date(String(headers['carillon-scheduled-at'])).toISOString()
 }
 
 function nextWholeSecond(now: number): number {

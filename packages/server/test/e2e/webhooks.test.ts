@@ -174,7 +174,9 @@ describe('webhooks on the wire', () => {
 })
 
 function instant(fromNowMs: number): string {
-  return new Date(Date.now() + fromNowMs).toISOString()
+  // Never on the full second: milliseconds are written only where there are some.
+  const at = Date.now() + fromNowMs
+  return new Date(at % 1_000 === 0 ? at + 1 : at).toISOString()
 }
 
 function plain(headers: Delivery['headers']): Record<string, string> {

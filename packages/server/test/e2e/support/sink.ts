@@ -52,7 +52,8 @@ export class Sink {
   counts(): Map<string, number> {
     const counts = new Map<string, number>()
     for (const { headers } of this.deliveries) {
-      const key = `${String(headers['carillon-job-id'])}@${String(headers['carillon-scheduled-at'])}`
+      const due = new Date(String(headers['carillon-scheduled-at'])).toISOString()
+      const key = `${String(headers['carillon-job-id'])}@${due}`
       counts.set(key, (counts.get(key) ?? 0) + 1)
     }
     return counts
