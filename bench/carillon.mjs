@@ -20,6 +20,7 @@ export async function startCarillon(args, env = {}) {
   return {
     pid: child.pid,
     url: JSON.parse(ready).url,
+    exited,
     async end() {
       child.kill('SIGTERM')
       await exited
