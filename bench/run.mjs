@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inHouse } from './lib/house.mjs'
+import { wrongIn } from './lib/compare.mjs'
 import { lookAtMachine } from './lib/machine.mjs'
 import { optionsOf, usage } from './lib/options.mjs'
 import { progressDone, say } from './lib/progress.mjs'
@@ -48,7 +49,7 @@ if (some.length > 0) {
       machine.postgres = (await house.postgres()).version
       for (const name of some) await sideBySide(house, machine, name)
     },
-    { quick: options.smoke },
+    { quick: options.smoke, workers: options.workers, profile: options.profile },
   )
 }
 for (const name of options.names.filter((each) => each in alone)) {
@@ -85,10 +86,9 @@ async function sideBySide(house, machine, name) {
 function show(figures, text) {
   progressDone()
   console.log(options.json ? JSON.stringify(figures) : text)
-  if (!(figures.lost > 0 || figures.doubled > 0 || figures.early > 0)) return
-  say(
-    `bench: ${figures.lost} lost, ${figures.doubled ?? 0} doubled, ${figures.early ?? 0} early: this must not be`,
-  )
+  const wrong = wrongIn(figures)
+  if (wrong === null) return
+  say(`bench: ${wrong}: this must not be`)
   process.exitCode = 1
 }
 

@@ -1,5 +1,5 @@
 // Ours, as people run it: `carillon up` processes of the built product, jobs over the HTTP API, runs as tasks.
-import { mkdtempSync, readdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -13,11 +13,11 @@ export const name = 'carillon'
 const tasks = fileURLToPath(new URL('./recording-tasks.mjs', import.meta.url))
 const perBulk = 5_000
 
-/** What one process does: everything on one node, or the worker beside it. */
+/** What each process does: one that does everything, or workers beside it. */
 export const oneProcess = [['api', 'scheduler', 'worker']]
-export const workerApart = [['api', 'scheduler'], ['worker']]
 /** A smoke run is about whether it works, and starts no more than it needs. */
-const usual = ({ quick }) => (quick ? oneProcess : workerApart)
+const usual = ({ quick, workers }) =>
+  quick ? oneProcess : [['api', 'scheduler'], ...Array.from({ length: workers }, () => ['worker'])]
 
 export class Carillon {
   #house
@@ -48,19 +48,21 @@ export class Carillon {
     this.#client = new pg.Client({ connectionString: this.databaseUrl })
     this.#client.on('error', () => undefined)
     await this.#client.connect()
+    if (this.#house.profile !== undefined) await this.sql('CREATE EXTENSION IF NOT EXISTS pg_stat_statements')
   }
 
   async startProcess(roles, more = {}) {
     const args = roles.flatMap((role) => ['--role', role])
     if (roles.includes('worker')) args.push('--tasks', tasks)
-    const carillon = await startCarillon(args, {
+    const env = {
       DATABASE_URL: this.databaseUrl,
       BENCH_RECORDER: this.sockets,
       CARILLON_MAX_JOBS: '100000000',
       CARILLON_MIN_INTERVAL_SECONDS: '1',
       ...this.settings,
       ...more,
-    })
+    }
+    const carillon = await startCarillon(args, env, profiling(this.#house.profile))
     this.#started.push(carillon)
     return carillon
   }
@@ -209,9 +211,27 @@ export class Carillon {
 
   async #end() {
     await this.stop()
+    if (this.#house.profile !== undefined)
+      await keepStatements(this, this.#house.profile).catch(() => undefined)
     await this.#client?.end().catch(() => undefined)
     await this.#house.dropDatabase(this.database)
   }
+}
+
+function profiling(folder) {
+  return folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`]
+}
+
+/** What took the database's time, the dearest first. */
+async function keepStatements(carillon, folder) {
+  const rows = await carillon.sql(
+    `SELECT round(total_exec_time)::float8 AS ms, calls::float8, rows::float8, round((total_exec_time / calls)::numeric, 3)::float8 AS ms_each,
+            round((wal_bytes / greatest(rows, 1))::numeric)::float8 AS wal_bytes_per_row, left(regexp_replace(query, '\\s+', ' ', 'g'), 200) AS query
+     FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+     ORDER BY total_exec_time DESC LIMIT 40`,
+  )
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, `statements-${Date.now()}.json`), `${JSON.stringify(rows, null, 1)}\n`)
 }
 
 function ask(socketPath, path) {

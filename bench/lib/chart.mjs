@@ -41,7 +41,7 @@ export function barChart({ title, unit, groups, log = false }) {
 }
 
 /** Lines over a common axis. `series`: [{ name, points: [[x, y], …] }]; `shaded`: [from, to] on the axis. */
-export function lineChart({ title, unit, axis, series, shaded, logX = false }) {
+export function lineChart({ title, unit, axis, series, shaded = null, logX = false }) {
   const height = 260
   const [left, top, bottom] = [60, 50, height - 40]
   const xs = series.flatMap(({ points }) => points.map(([x]) => x))
@@ -52,7 +52,7 @@ export function lineChart({ title, unit, axis, series, shaded, logX = false }) {
   const px = (x) => left + ((along(x) - along(low)) / span) * (width - left - right)
   const py = (y) => bottom - (y / most) * (bottom - top)
   const parts = []
-  if (shaded !== undefined)
+  if (shaded !== null)
     parts.push(
       `<rect x="${round(px(shaded[0]))}" y="${top}" width="${round(px(shaded[1]) - px(shaded[0]))}" height="${bottom - top}" fill="#f59e0b" opacity="0.15"/>`,
     )

@@ -84,6 +84,11 @@ export function inOne(cases) {
   return { ...cases[0], lost: sum('lost'), doubled: sum('doubled'), cases }
 }
 
+/** What must not be, in words; null where all is well. */
+export function wrongIn({ lost = 0, doubled = 0, early = 0 }) {
+  return lost > 0 || doubled > 0 || early > 0 ? `${lost} lost, ${doubled} doubled, ${early} early` : null
+}
+
 function labelOf(parameters) {
   return Object.entries(parameters)
     .filter(([, value]) => typeof value === 'number')

@@ -9,9 +9,12 @@ import { progress } from './progress.mjs'
 import { startRedis } from './redis.mjs'
 
 /** Opens the house, lets `work` use it, and clears everything away, whatever happens. */
-export async function inHouse(work, { quick = false } = {}) {
-  const house = new House()
-  house.quick = quick
+/**
+ * `quick`: a smoke run. `workers`: processes that run tasks. `profile`: a folder for CPU profiles of ours and for what its
+ * statements cost.
+ */
+export async function inHouse(work, { quick = false, workers = 1, profile } = {}) {
+  const house = Object.assign(new House(), { quick, workers, profile })
   const clear = () => void house.close().finally(() => process.exit(130))
   process.once('SIGINT', clear).once('SIGTERM', clear)
   try {
@@ -76,7 +79,9 @@ class House {
 
   async #startPostgres() {
     progress('starting Postgres')
-    const embedded = await joinEmbeddedPostgres({ dataDir: join(this.folder, 'data') })
+    const dataDir = join(this.folder, 'data')
+    let embedded = await joinEmbeddedPostgres({ dataDir })
+    if (this.profile !== undefined) embedded = await countingStatements(embedded, dataDir)
     const admin = new pg.Client({ connectionString: embedded.url })
     admin.on('error', () => undefined)
     await admin.connect()
@@ -97,6 +102,16 @@ class House {
     for (const work of this.#closing) await work().catch(() => undefined)
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
+}
+
+/** Once more, with the library that counts what each statement costs. */
+async function countingStatements(embedded, dataDir) {
+  const client = new pg.Client({ connectionString: embedded.url })
+  await client.connect()
+  await client.query("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
+  await client.end()
+  await embedded.leave()
+  return joinEmbeddedPostgres({ dataDir })
 }
 
 /** Postgres' first process, whose children are all the others. */

@@ -1,4 +1,5 @@
 // What a benchmark is asked for on the command line.
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { peerNames } from '../contestants/peer.mjs'
 
@@ -13,6 +14,8 @@ const known = {
   peers: { type: 'string' },
   set: { type: 'string', multiple: true, default: [] },
   out: { type: 'string' },
+  workers: { type: 'string' },
+  profile: { type: 'string' },
 }
 
 /** The options, or a sentence that says what is wrong with them. */
@@ -42,6 +45,8 @@ export function optionsOf(args, compared, alone) {
       ...given('rate', numbersOf('rate', values.rate)),
       ...given('seconds', numbersOf('seconds', values.seconds)?.[0]),
       ...given('repeats', numbersOf('repeats', values.repeats)?.[0]),
+      ...given('workers', numbersOf('workers', values.workers)?.[0]),
+      ...given('profile', values.profile && resolve(values.profile)),
       ...given('out', out),
     }
   } catch (error) {
@@ -64,6 +69,8 @@ export function usage(compared, alone) {
     `  --peers a,b|none    of ${peerNames.join(', ')} (all)`,
     '  --set NAME=VALUE    a setting of ours, to try another one',
     '  --smoke             seconds instead of minutes: whether it works, not how fast',
+    '  --workers N         processes of ours that run tasks (1)',
+    '  --profile FOLDER    CPU profiles of ours, and what its statements cost; figures are slower then',
     '  --out FOLDER        also keeps the JSON there, for npm run bench:report',
   ].join('\n')
 }

@@ -50,7 +50,7 @@ function soakChart({ name, seconds, windows }) {
   const points = windows.map(({ p99 }, at) => [round((at + 1) * minute), p99 ?? 0])
   const pinned = windows.flatMap((window, at) => (window.pinned ? [at] : []))
   const shaded =
-    pinned.length === 0 ? undefined : [round((pinned[0] + 1) * minute), round((pinned.at(-1) + 1) * minute)]
+    pinned.length === 0 ? null : [round((pinned[0] + 1) * minute), round((pinned.at(-1) + 1) * minute)]
   const axis = 'minutes; shaded: a transaction stays open'
   return {
     name,
