@@ -101,7 +101,10 @@ async function probe(house, jobs, seconds) {
     // With too few, the same rows would come round before they are vacuumed.
     await contestant.load(Math.max(jobs, 50_000))
     const mark = cpuMark(contestant.groups)
-    const { runs_per_s, lost, doubled } = await contestant.cycle({ seconds })
+    const { runs_per_s, lost, doubled } = await contestant.cycle({
+      seconds,
+      warmUpSeconds: house.quick ? 1 : warmUpSeconds,
+    })
     return { runs_per_s, lost, doubled, cpu: cpuSince(mark), seconds: round(seconds) }
   } finally {
     await contestant.close()
