@@ -1,9 +1,12 @@
 // A workload's part of docs/benchmarks.md: the tables, the charts, and what they were measured with.
 import { figureAt, ratio } from './figures.mjs'
-import { columns, ownRatios, parametersOf, rowsOf, text } from './table.mjs'
+import { areAlone, columns, parametersOf, rowsOf, rowsOfCases, text, times } from './table.mjs'
 
 export function sectionOf(results, pictures) {
-  const tables = results.flatMap((result) => (result.cases ?? [result]).map((one) => tableOf(one)))
+  const tables = results.flatMap((result) => {
+    const cases = result.cases ?? [result]
+    return areAlone(cases) ? [tableOfCases(cases)] : cases.map((one) => tableOf(one))
+  })
   return [
     ...tables,
     ...pictures.map(({ title, path }) => `![${title}](${path})`),
@@ -12,34 +15,36 @@ export function sectionOf(results, pictures) {
 }
 
 function tableOf(figures) {
-  const score = figures.ratio_of
+  const { ours, ratio_of: score } = figures
   const rows = rowsOf(figures)
-  const alone = rows.length === 1
-  const ratios = alone
-    ? ownRatios.filter(([, name]) => typeof figures[name] === 'number')
-    : [['ours ÷ it', null]]
   const shown = columns.filter(([, path]) => rows.some(([, values]) => figureAt(values, path) !== null))
   const lines = rows.map(([name, values]) => {
     if (values.error !== undefined) return [name, `failed: ${values.error}`, ...shown.map(() => '')]
-    const own = alone
-      ? ratios.map(([, key]) => times(figures[key]))
-      : [values === figures.ours ? '' : times(ratio(figureAt(figures.ours, score), figureAt(values, score)))]
+    const own = values === ours ? '' : times(ratio(figureAt(ours, score), figureAt(values, score)))
     return [
       name === 'carillon' ? '**Carillon**' : name,
-      ...own,
+      own,
       ...shown.map(([, path]) => text(figureAt(values, path))),
     ]
   })
-  const head = ['', ...ratios.map(([title]) => title), ...shown.map(([title]) => title)]
   const better = figures.better === 'higher' ? 'more is better' : 'less is better'
   return [
-    `**${parametersOf(figures) || figures.workload}**: medians of ${figures.repeats}; ratio by \`${score}\`, ${better}. ` +
+    `**${parametersOf(figures)}**: medians of ${figures.repeats}; ratio by \`${score}\`, ${better}. ` +
       `Lost ${figures.lost}, doubled ${figures.doubled}.`,
     '',
-    row(head),
-    row(head.map((_, at) => (at === 0 ? '---' : '---:'))),
-    ...lines.map(row),
+    ...markdown([['', 'ours ÷ it', ...shown.map(([title]) => title)], ...lines]),
   ].join('\n')
+}
+
+function tableOfCases(cases) {
+  const sum = (name) => cases.reduce((total, one) => total + one[name], 0)
+  return [`Lost ${sum('lost')}, doubled ${sum('doubled')}.`, '', ...markdown(rowsOfCases(cases))].join('\n')
+}
+
+function markdown([head, ...rows]) {
+  return [head, head.map((_, at) => (at === 0 ? '---' : '---:')), ...rows].map(
+    (cells) => `| ${cells.join(' | ')} |`,
+  )
 }
 
 function provenance({ machine, command }) {
@@ -67,6 +72,3 @@ function provenance({ machine, command }) {
       `${busy ? ': **the machine was busy, figures are doubtful**' : ''}.`,
   ].join(' ')
 }
-
-const row = (cells) => `| ${cells.join(' | ')} |`
-const times = (value) => (value === null || value === undefined ? '–' : `${value}x`)

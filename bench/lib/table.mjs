@@ -12,10 +12,12 @@ export const columns = [
   ['gap p50 ms', 'gap_ms.p50'],
   ['gap p99 ms', 'gap_ms.p99'],
   ['gap max ms', 'gap_ms.max'],
+  ['latest start p50 ms', 'late_ms.p50'],
+  ['latest start max ms', 'late_ms.max'],
   ['lag p50 ms', 'lag_ms.p50'],
-  ['p95', 'lag_ms.p95'],
-  ['p99', 'lag_ms.p99'],
-  ['max', 'lag_ms.max'],
+  ['lag p95', 'lag_ms.p95'],
+  ['lag p99', 'lag_ms.p99'],
+  ['lag max', 'lag_ms.max'],
   ['missed', 'missed'],
   ['registered s', 'registered_s'],
   ['staging s', 'staging_s'],
@@ -33,10 +35,10 @@ export const columns = [
   ['restart ms', 'restart_ms'],
   ['seeded s', 'seeded_s'],
   ['cores own', 'cpu.carillon'],
-  ['peer', 'cpu.peer'],
-  ['postgres', 'cpu.postgres'],
-  ['redis', 'cpu.redis'],
-  ['other', 'cpu.other'],
+  ['cores peer', 'cpu.peer'],
+  ['cores postgres', 'cpu.postgres'],
+  ['cores redis', 'cpu.redis'],
+  ['cores other', 'cpu.other'],
 ]
 
 /** Ratios that only some workloads have. */
@@ -49,31 +51,39 @@ export const ownRatios = [
 
 export function table(figures, score) {
   const cases = figures.cases ?? [figures]
-  const alone = cases.every(({ peers, probe }) => Object.keys(peers).length === 0 && probe === null)
-  const parts = alone ? [tableOfCases(cases)] : cases.map((one) => oneTable(one, score))
+  const parts = areAlone(cases) ? [tableOfCases(cases)] : cases.map((one) => oneTable(one, score))
   return [...parts, footOf(figures)].join('\n\n')
 }
 
-/** Nobody beside us: one row for each case, or for each part of one. */
-function tableOfCases(cases) {
+/** Whether nobody stands beside us in any of them. */
+export function areAlone(cases) {
+  return cases.every(({ peers, probe }) => Object.keys(peers).length === 0 && probe === null)
+}
+
+/** Nobody beside us: one row for each case, or for each part of one. All cells are text; the first row is the head. */
+export function rowsOfCases(cases) {
   const rows = cases.flatMap((one) => {
-    const parts = Object.entries(one.ours).filter(([, part]) => part?.gap_ms !== undefined)
+    const parts = Object.entries(one.ours).filter(([, part]) => (part?.gap_ms?.p50 ?? null) !== null)
     if (parts.length > 0) return parts.map(([name, part]) => [`${parametersOf(one)}: ${name}`, one, part])
     return [[parametersOf(one), one, one.ours]]
   })
   const ratios = ownRatios.filter(([, name]) => typeof cases[0][name] === 'number')
   const shown = columns.filter(([, path]) => rows.some(([, , values]) => figureAt(values, path) !== null))
+  return [
+    ['', ...ratios.map(([title]) => title), ...shown.map(([title]) => title)],
+    ...rows.map(([label, one, values]) => [
+      label,
+      ...ratios.map(([, name]) => times(one[name])),
+      ...shown.map(([, path]) => text(figureAt(values, path))),
+    ]),
+  ]
+}
+
+function tableOfCases(cases) {
   const sum = (name) => cases.reduce((total, one) => total + one[name], 0)
   return [
     `${cases[0].workload}; repeats ${cases[0].repeats}`,
-    ...aligned([
-      ['', ...ratios.map(([title]) => title), ...shown.map(([title]) => title)],
-      ...rows.map(([label, one, values]) => [
-        label,
-        ...ratios.map(([, name]) => times(one[name])),
-        ...shown.map(([, path]) => text(figureAt(values, path))),
-      ]),
-    ]),
+    ...aligned(rowsOfCases(cases)),
     `lost ${sum('lost')}   doubled ${sum('doubled')}`,
   ].join('\n')
 }
@@ -129,7 +139,7 @@ function timesOf(value, isOurs) {
   return isOurs ? '' : times(value)
 }
 
-function times(value) {
+export function times(value) {
   return value === null || value === undefined ? '–' : `${value}x`
 }
 
