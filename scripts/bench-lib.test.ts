@@ -128,7 +128,9 @@ it('what came too late is tried again with more time, and other failures are not
   }
   expect(await patiently(attempt)).toBe('done')
   expect(factors).toEqual([1, 4, 16])
-  await expect(patiently(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+  let others = 0
+  const broken = () => Promise.reject(new Error(`broken ${++others}`))
+  await expect(patiently(broken)).rejects.toThrow('broken 1')
 })
 
 describe('charts', () => {
