@@ -182,8 +182,8 @@ export class Carillon {
          SELECT job, count(*)::int AS ticks FROM carillon.queue WHERE origin = 0 GROUP BY job
        )
        SELECT coalesce(sum(greatest(0, named.ticks - coalesce(r.ticks, 0) - coalesce(f.ticks, 0))), 0)::int AS lost,
-              coalesce(sum(greatest(0, coalesce(r.ticks, 0) + coalesce(f.ticks, 0) - named.ticks)
-                           + coalesce(r.rows - r.dues, 0)), 0)::int AS doubled
+              coalesce(sum(greatest(0, coalesce(r.ticks, 0) + coalesce(f.ticks, 0) - named.ticks, r.rows - r.dues)),
+                       0)::int AS doubled
        FROM (
          SELECT t.job, ((t.due - $1::bigint) / $2::bigint)::int AS ticks FROM carillon.timers t WHERE t.due IS NOT NULL
        ) named
