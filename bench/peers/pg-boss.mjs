@@ -71,7 +71,8 @@ export default function pgBoss(load) {
       const took = now() - begun
       // One instance registers, another schedules: the first was told not to.
       await boss.stop({ graceful: false })
-      await start({})
+      // As often as it may look; by itself it looks every thirty seconds.
+      await start({ cronMonitorIntervalSeconds: 1, cronWorkerIntervalSeconds: 1 })
       // A job does not say which minute it stands for: the n-th of a schedule stands for the n-th minute. The first is the
       // one that had passed when the instance started.
       const first = Math.floor(now() / 60_000)
