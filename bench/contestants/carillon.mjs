@@ -13,11 +13,10 @@ export const name = 'carillon'
 const tasks = fileURLToPath(new URL('./recording-tasks.mjs', import.meta.url))
 const perBulk = 5_000
 
-/** What each process does: one that does everything, or workers beside it. */
+/** What each process does: here one does everything. */
 export const oneProcess = [['api', 'scheduler', 'worker']]
-/** A smoke run is about whether it works, and starts no more than it needs. */
-const usual = ({ quick, workers }) =>
-  quick ? oneProcess : [['api', 'scheduler'], ...Array.from({ length: workers }, () => ['worker'])]
+/** One process hands its runs to its own worker without a detour; further workers lease theirs. */
+const usual = ({ workers }) => [...oneProcess, ...Array.from({ length: workers }, () => ['worker'])]
 
 export class Carillon {
   #house

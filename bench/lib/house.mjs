@@ -10,10 +10,10 @@ import { startRedis } from './redis.mjs'
 
 /** Opens the house, lets `work` use it, and clears everything away, whatever happens. */
 /**
- * `quick`: a smoke run. `workers`: processes that run tasks. `profile`: a folder for CPU profiles of ours and for what its
+ * `quick`: a smoke run. `workers`: further processes that run tasks. `profile`: a folder for CPU profiles of ours and for what its
  * statements cost.
  */
-export async function inHouse(work, { quick = false, workers = 1, profile } = {}) {
+export async function inHouse(work, { quick = false, workers = 0, profile } = {}) {
   const house = Object.assign(new House(), { quick, workers, profile })
   const clear = () => void house.close().finally(() => process.exit(130))
   process.once('SIGINT', clear).once('SIGTERM', clear)

@@ -69,7 +69,7 @@ export function usage(compared, alone) {
     `  --peers a,b|none    of ${peerNames.join(', ')} (all)`,
     '  --set NAME=VALUE    a setting of ours, to try another one',
     '  --smoke             seconds instead of minutes: whether it works, not how fast',
-    '  --workers N         processes of ours that run tasks (1)',
+    '  --workers N         further processes of ours that run tasks, beside the one that does everything (0)',
     '  --profile FOLDER    CPU profiles of ours, and what its statements cost; figures are slower then',
     '  --out FOLDER        also keeps the JSON there, for npm run bench:report',
   ].join('\n')

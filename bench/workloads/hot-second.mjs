@@ -107,12 +107,13 @@ async function drain(contestant, n, factor) {
   }
 }
 
-/** All at one instant that lies far enough ahead. */
+/** All at one instant that lies far enough ahead, also to stage them all before it: what is due at once is known long before. */
 async function register(contestant, n, factor) {
-  const instant = Math.ceil((now() + factor * (5_000 + n / 6)) / 1_000) * 1_000
+  const stagingMs = 2_500 + n / 15
+  const instant = Math.ceil((now() + factor * (2_500 + n / 6) + stagingMs) / 1_000) * 1_000
   const registeredMs = await contestant.schedule(new Array(n).fill(instant))
   await contestant.settle()
-  if (instant - now() < 2_500) throw new TooLate(`Registering ${n} took longer than there was time.`)
+  if (instant - now() < stagingMs) throw new TooLate(`Registering ${n} took longer than there was time.`)
   return { instant, registeredMs }
 }
 

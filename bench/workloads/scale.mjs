@@ -69,9 +69,7 @@ async function atSize(house, { jobs, rate, seconds, repeats, set, quick }) {
     const size = await sizes(carillon)
     const shard = await scans(carillon)
     const begun = now()
-    // The worker first: nobody shall wait for one.
-    for (const roles of house.quick ? oneProcess : [['worker'], ['api', 'scheduler']])
-      await carillon.startProcess(roles)
+    for (const roles of oneProcess) await carillon.startProcess(roles)
     const restartMs = now() - begun
     const windows = await watch(carillon, Math.max(firstTick, now()) + (quick ? 1_000 : 5_000), {
       rate,
