@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 const command = fileURLToPath(new URL('../packages/cli/bin/carillon.js', import.meta.url))
 
 /** Answers when it is ready, with where it listens. Its warnings and errors go to stderr. */
-export async function startCarillon(args, env = {}) {
+export async function startCarillon(args, env = {}, nodeArgs = []) {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CARILLON_'))
-  const child = spawn(process.execPath, [command, 'up', '--json', '--port', '0', ...args], {
+  const child = spawn(process.execPath, [...nodeArgs, command, 'up', '--json', '--port', '0', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...Object.fromEntries(own), CARILLON_LOG_LEVEL: 'warn', ...env },
   })
@@ -20,6 +20,7 @@ export async function startCarillon(args, env = {}) {
   return {
     pid: child.pid,
     url: JSON.parse(ready).url,
+    exited,
     async end() {
       child.kill('SIGTERM')
       await exited

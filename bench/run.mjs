@@ -1,37 +1,110 @@
-// npm run bench -- NAME [--json] [--n N] [--seconds S]
-import { parseArgs } from 'node:util'
+// npm run bench -- NAME… [--json] [--n N] [--seconds S] [--rate R] [--repeats K] [--peers a,b|none] [--set NAME=VALUE]
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inHouse } from './lib/house.mjs'
+import { wrongIn } from './lib/compare.mjs'
+import { lookAtMachine } from './lib/machine.mjs'
+import { optionsOf, usage } from './lib/options.mjs'
+import { progressDone, say } from './lib/progress.mjs'
+import { table as comparison } from './lib/table.mjs'
+import { versionsOfPeers } from './peers/install.mjs'
 
-const workloads = {
+/** Ours, the peers and the probe by turns; each module has `measure`, `score` and `defaults`. */
+const compared = {
+  'hot-second': () => import('./workloads/hot-second.mjs'),
+  saturate: () => import('./workloads/saturate.mjs'),
+  steady: () => import('./workloads/steady.mjs'),
+  recurring: () => import('./workloads/recurring.mjs'),
+  register: () => import('./workloads/register.mjs'),
+  webhook: () => import('./workloads/webhook.mjs'),
+  scale: () => import('./workloads/scale.mjs'),
+  failover: () => import('./workloads/failover.mjs'),
+  'in-flight': () => import('./workloads/in-flight.mjs'),
+  soak: () => import('./workloads/soak.mjs'),
+}
+/** Parts of ours, alone; each module has `measure` and `table`. */
+const alone = {
   fairness: () => import('./fairness.mjs'),
   'first-tick': () => import('./first-tick.mjs'),
-  'in-flight': () => import('./in-flight.mjs'),
-  'old-snapshot': () => import('./old-snapshot.mjs'),
-  register: () => import('./register.mjs'),
   lanes: () => import('./lanes.mjs'),
+  'old-snapshot': () => import('./old-snapshot.mjs'),
   time: () => import('./time.mjs'),
   wheel: () => import('./wheel.mjs'),
 }
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, n: { type: 'string' }, seconds: { type: 'string' } },
-})
-const [name] = positionals
-const load = workloads[name]
-if (load === undefined) {
-  console.error(
-    `bench: ${name === undefined ? 'no workload named' : `there is no workload "${name}"`}. Known: ${Object.keys(workloads).join(', ')}`,
-  )
+
+const options = optionsOf(process.argv.slice(2), Object.keys(compared), Object.keys(alone))
+if (typeof options === 'string') {
+  console.error(`bench: ${options}`)
   process.exit(2)
 }
-const { measure, table } = await load()
-const figures = await measure({ n: wholeNumber('n'), seconds: wholeNumber('seconds') })
-console.log(values.json ? JSON.stringify(figures) : table(figures))
-if (figures.lost > 0 || figures.doubled > 0 || figures.early > 0) process.exit(1)
+if (options.help) {
+  console.log(usage(Object.keys(compared), Object.keys(alone)))
+  process.exit(0)
+}
+const some = options.names.filter((name) => name in compared)
+if (some.length > 0) {
+  const machine = await lookAtMachine()
+  await inHouse(
+    async (house) => {
+      machine.postgres = (await house.postgres()).version
+      for (const name of some) await sideBySide(house, machine, name)
+    },
+    { quick: options.smoke, workers: options.workers, profile: options.profile },
+  )
+}
+for (const name of options.names.filter((each) => each in alone)) {
+  const { measure, table } = await alone[name]()
+  const figures = await measure({ n: options.n?.[0], seconds: options.seconds })
+  show(figures, table(figures))
+}
 
-function wholeNumber(name) {
-  const given = values[name]
-  if (given === undefined || (Number.isInteger(Number(given)) && Number(given) > 0))
-    return given && Number(given)
-  console.error(`bench: --${name} takes a whole number above 0, not ${given}`)
-  process.exit(2)
+async function sideBySide(house, machine, name) {
+  const { measure, defaults, smoke, score } = await compared[name]()
+  const figures = await measure({
+    repeats: 3,
+    ...defaults,
+    ...(options.smoke && smoke),
+    ...options,
+    house,
+    quick: options.smoke,
+  })
+  const versions = versionsOfPeers()
+  const all = {
+    ...figures,
+    machine: {
+      ...machine,
+      ...(house.redisVersion !== undefined && { redis: house.redisVersion }),
+      peers: Object.fromEntries(Object.keys(figures.peers).map((peer) => [peer, versions[peer]])),
+    },
+    command: commandOf(),
+  }
+  show(all, comparison(all, score))
+  if (options.out !== undefined) keep(options.out, all)
+}
+
+/** One line of JSON for each workload, or a table. What was lost or doubled is told by the exit code. */
+function show(figures, text) {
+  progressDone()
+  console.log(options.json ? JSON.stringify(figures) : text)
+  const wrong = wrongIn(figures)
+  if (wrong === null) return
+  say(`bench: ${wrong}: this must not be`)
+  process.exitCode = 1
+}
+
+function commandOf() {
+  return ['npm run bench --', ...process.argv.slice(2)].join(' ')
+}
+
+/** For `npm run bench:report`, which makes the charts and tables of the documents from these. */
+function keep(folder, figures) {
+  mkdirSync(folder, { recursive: true })
+  const one =
+    figures.cases === undefined ? ['n', 'rate'].filter((name) => typeof figures[name] === 'number') : []
+  const file = join(
+    folder,
+    `${[figures.workload, ...one.map((name) => name + figures[name])].join('-')}.json`,
+  )
+  writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`)
+  say(`kept in ${file}`)
 }

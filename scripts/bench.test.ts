@@ -33,24 +33,6 @@ describe('npm run bench', () => {
     expect(stdout).not.toMatch(/NaN|undefined/)
   })
 
-  it('holds slow runs in flight over several processes, and closes each once', () => {
-    const { status, stdout } = bench('in-flight', '--n', '3000', '--seconds', '2', '--json')
-    expect(status).toBe(0)
-    const figures = JSON.parse(stdout) as Record<string, unknown>
-    expect(figures).toMatchObject({ workload: 'in-flight', n: 3_000, processes: 3, lost: 0, doubled: 0 })
-    for (const name of ['in_flight_after_ms', 'closed_after_ms', 'closes_per_s', 'kb_per_run'])
-      expect(figures[name], name).toBeGreaterThan(0)
-  })
-
-  it('registers jobs one by one, with keys and in bulk', () => {
-    const { status, stdout } = bench('register', '--n', '500', '--seconds', '1', '--json')
-    expect(status).toBe(0)
-    const figures = JSON.parse(stdout) as Record<string, unknown>
-    expect(figures).toMatchObject({ workload: 'register', in_flight: 32, bulk_jobs: 500 })
-    for (const name of ['single_per_second', 'keyed_per_second', 'bulk_per_second'])
-      expect(figures[name], name).toBeGreaterThan(0)
-  })
-
   it('names the workloads when asked for one that is not there', () => {
     const { status, stderr } = bench('whel')
     expect(status).toBe(2)

@@ -1,0 +1,96 @@
+// Which processes used how much of the machine. Only Linux tells; elsewhere every figure is null.
+import { readdirSync, readFileSync } from 'node:fs'
+import { now, round } from './figures.mjs'
+
+const ticksPerSecond = 100
+const linux = process.platform === 'linux'
+
+/** Starts counting. `groups`: names of groups and the process ids that head their trees. */
+export function cpuMark(groups) {
+  return { at: now(), groups, used: usedBy(groups), self: selfSeconds(), busy: busySeconds() }
+}
+
+/** Cores that each group used on average since the mark; `other` is what nobody of ours used. */
+export function cpuSince(mark) {
+  if (!linux) return null
+  const seconds = (now() - mark.at) / 1000
+  const used = usedBy(mark.groups)
+  const cores = {}
+  let ours = selfSeconds() - mark.self
+  for (const name of Object.keys(mark.groups)) {
+    const spent = Math.max(0, used[name] - mark.used[name])
+    ours += spent
+    cores[name] = round(spent / seconds, 2)
+  }
+  cores.other = round(Math.max(0, busySeconds() - mark.busy - ours) / seconds, 2)
+  return cores
+}
+
+/** Cores in use by everybody, over a short look. */
+export async function coresInUse(ms = 500) {
+  if (!linux) return null
+  const [at, before] = [now(), busySeconds() - selfSeconds()]
+  await new Promise((resolve) => setTimeout(resolve, ms))
+  return round(((busySeconds() - selfSeconds() - before) / (now() - at)) * 1000, 2)
+}
+
+export function residentMb(pid) {
+  try {
+    const [, kb] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return Math.round(Number(kb) / 1024)
+  } catch {
+    return null
+  }
+}
+
+function usedBy(groups) {
+  if (!linux) return {}
+  const processes = readProcesses()
+  return Object.fromEntries(
+    Object.entries(groups).map(([name, pids]) => [
+      name,
+      pids.reduce((sum, pid) => sum + treeSeconds(pid, processes), 0),
+    ]),
+  )
+}
+
+/** A process, the children it has, and those it had. */
+function treeSeconds(pid, processes) {
+  const head = processes.get(pid)
+  if (head === undefined) return 0
+  let seconds = head.own + head.ended
+  for (const [child, { parent }] of processes) if (parent === pid) seconds += treeSeconds(child, processes)
+  return seconds
+}
+
+function readProcesses() {
+  const processes = new Map()
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const line = readFileSync(`/proc/${name}/stat`, 'utf8')
+      const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
+      const seconds = (at) => Number(fields[at]) / ticksPerSecond
+      processes.set(Number(name), {
+        parent: Number(fields[1]),
+        own: seconds(11) + seconds(12),
+        ended: seconds(13) + seconds(14),
+      })
+    } catch {
+      // Ended meanwhile.
+    }
+  }
+  return processes
+}
+
+function selfSeconds() {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}
+
+function busySeconds() {
+  if (!linux) return 0
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+  const [user, nice, system, , , irq, softirq, steal] = line.trim().split(/\s+/).slice(1).map(Number)
+  return (user + nice + system + irq + softirq + steal) / ticksPerSecond
+}

@@ -1,0 +1,53 @@
+// The machine and what else it does: a figure means nothing without them.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { coresInUse } from './cpu.mjs'
+import { round } from './figures.mjs'
+import { shout } from './progress.mjs'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+/** Cores that others may use before figures are doubtful. */
+const tolerated = 0.3
+
+export async function lookAtMachine() {
+  const other = await coresInUse()
+  const machine = {
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: cpus().length,
+    memory_gb: Math.round(totalmem() / 2 ** 30),
+    os: osName(),
+    node: process.version,
+    carillon: JSON.parse(readFileSync(`${root}packages/cli/package.json`, 'utf8')).version,
+    commit: commit(),
+    date: new Date().toISOString().slice(0, 19).concat('Z'),
+    load_average: round(loadavg()[0]),
+    other_cores: other,
+    busy: (other ?? 0) > tolerated || loadavg()[0] > cpus().length,
+  }
+  if (machine.busy)
+    shout(
+      `THE MACHINE IS BUSY: others use ${other ?? '?'} of ${machine.cores} cores, load average ${machine.load_average}. ` +
+        'Figures are too low and lags too high; compare only what alternates in this run.',
+    )
+  return machine
+}
+
+function osName() {
+  try {
+    const [, name] = /^PRETTY_NAME="(.+)"$/m.exec(readFileSync('/etc/os-release', 'utf8')) ?? []
+    if (name !== undefined) return `${name}, ${arch()}`
+  } catch {
+    // Not a Linux.
+  }
+  return `${platform()} ${release()}, ${arch()}`
+}
+
+function commit() {
+  try {
+    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
+  } catch {
+    return null
+  }
+}
