@@ -110,11 +110,11 @@ export class Carillon {
     return now() - begun
   }
 
-  /** One-offs of a task that notes its start. */
+  /** Daily jobs of a task that notes its start, each at its time of the day: what a scheduler has at a hot second. */
   schedule(dues) {
     return this.register(dues.length, (i) => ({
-      name: `one-off-${i}`,
-      schedule: new Date(dues[i]).toISOString(),
+      name: `daily-${i}`,
+      schedule: dailyAt(new Date(dues[i])),
       target: { type: 'task', task: 'note' },
       payload: { i },
     }))
@@ -215,6 +215,11 @@ export class Carillon {
     await this.#client?.end().catch(() => undefined)
     await this.#house.dropDatabase(this.database)
   }
+}
+
+function dailyAt(instant) {
+  if (instant.getUTCMilliseconds() !== 0) return instant.toISOString()
+  return `${instant.getUTCSeconds()} ${instant.getUTCMinutes()} ${instant.getUTCHours()} * * *`
 }
 
 function profiling(folder) {

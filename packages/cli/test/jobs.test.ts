@@ -309,7 +309,7 @@ describe('runs list', () => {
       return list[0]?.status === 'success' ? list : null
     })
     expect(runs).toHaveLength(1)
-    expect(runs[0]?.scheduled_at).toBe(at)
+    expect(Date.parse(runs[0]?.scheduled_at ?? '')).toBe(Date.parse(at))
     const { stdout } = await speak(['runs', 'list', job_id, '--limit', '1'])
     expect(stdout).toMatch(/✓ success +1 of 4/)
     expect(stdout).toContain(runs[0]?.run_id)

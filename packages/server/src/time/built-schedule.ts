@@ -31,6 +31,11 @@ export class RememberingTicks implements Ticks {
     this.#inner = inner
   }
 
+  /** Whether these are the ticks of the rules themselves, with nothing excluded or moved. */
+  areThoseOf(rules: RuleTicks): boolean {
+    return this.#inner === rules
+  }
+
   next(after: number): number | null {
     for (let index = 0; index < keptAnswers; index++) {
       const tick = this.#tick[index] ?? 0
@@ -79,6 +84,14 @@ export class BuiltSchedule implements Schedule {
     this.#ticks = ticks
     this.#first = Math.max(first, earliestInstant)
     this.#last = Math.min(last, latestInstant)
+  }
+
+  /** Nothing is excluded: its ticks are those that the rules name, within the bounds. */
+  get plain(): boolean {
+    return (
+      this.#ticks === this.rules ||
+      (this.#ticks instanceof RememberingTicks && this.#ticks.areThoseOf(this.rules))
+    )
   }
 
   /** The same schedule with narrower bounds. */

@@ -33,6 +33,19 @@ describe('checkFrequency', () => {
   })
 })
 
+describe('checkFrequency of an interval', () => {
+  it('needs no look at its ticks', () => {
+    effort.steps = 0
+    checkFrequency(scheduleOf('@every 61s'), anchor, minute)
+    expect(effort.steps).toBe(0)
+  })
+
+  it('finds the ones that days off bring closer together', () => {
+    const moved = scheduleOf({ every: '7h' }, { exclude: ['2026-01-10'], on_excluded: 'next_business_day' })
+    expect(refusalOf(() => checkFrequency(moved, anchor, 7 * hour)).code).toBe('schedule_too_frequent')
+  })
+})
+
 describe('checkFrequency of a rule whose close ticks are rare', () => {
   it.each<[ScheduleInput, Partial<ScheduleSource>, number, string, string]>([
     // The last second of December and the first of January: once a year.

@@ -3,6 +3,7 @@ import { BuiltSchedule, type Schedule } from './built-schedule.js'
 import { CronRule } from './cron-rule.js'
 import { effort } from './effort.js'
 import { refusal } from './refusal.js'
+import { IntervalTicks } from './simple-ticks.js'
 import { instantsOf } from './timeline.js'
 import { WallTicks } from './wall-ticks.js'
 import { utcText } from './iso-text.js'
@@ -21,7 +22,8 @@ const passed = new WeakMap<Schedule, { minIntervalMs: number; from: number }>()
 /**
  * Throws schedule_too_frequent, naming two ticks after `from` that are closer than `minIntervalMs`. Exact for a cron
  * rule: it compares the times of a day, the days that follow each other, and what happens at each change of the
- * clocks in 28 years. Of other schedules the first 5000 ticks are compared.
+ * clocks in 28 years; and for an interval, whose ticks are a period apart. Of other schedules the first 5000 ticks are
+ * compared.
  */
 export function checkFrequency(schedule: Schedule, from: number, minIntervalMs: number): void {
   const known = passed.get(schedule)
@@ -29,10 +31,20 @@ export function checkFrequency(schedule: Schedule, from: number, minIntervalMs: 
   const ticks = schedule instanceof BuiltSchedule ? schedule.rules : null
   if (ticks instanceof WallTicks && ticks.rule instanceof CronRule && schedule.kind === 'cron') {
     checkCron(schedule, ticks, ticks.rule, from, minIntervalMs)
-  } else {
+  } else if (!isPlainInterval(schedule, minIntervalMs)) {
     compare(schedule, from, Number.POSITIVE_INFINITY, minIntervalMs)
   }
   passed.set(schedule, { minIntervalMs, from })
+}
+
+/** Every job has an instant of its own from which its interval counts: comparing ticks for each would take half of registering it. */
+function isPlainInterval(schedule: Schedule, minIntervalMs: number): boolean {
+  return (
+    schedule instanceof BuiltSchedule &&
+    schedule.plain &&
+    schedule.rules instanceof IntervalTicks &&
+    schedule.rules.period >= minIntervalMs
+  )
 }
 
 function checkCron(
