@@ -77,7 +77,9 @@ describe('two servers on one database', () => {
     const closed = runs.filter((run) => run.status === 'success')
     expect(closed.length).toBeGreaterThanOrEqual(seconds)
     for (const run of closed)
-      expect(sink.counts().get(`${job.job_id}@${run.scheduled_at}`)).toBeGreaterThanOrEqual(1)
+      expect(
+        sink.counts().get(`${job.job_id}@${new Date(run.scheduled_at).toISOString()}`),
+      ).toBeGreaterThanOrEqual(1)
     expect(new Set(runs.map((run) => run.run_id)).size).toBe(runs.length)
   })
 })

@@ -19,8 +19,11 @@ const volatile: readonly [page: RegExp, printed: string][] = [
   [/\b(job|run|node|req|sgn|bf|key|op)_[0-9a-z]*…?/, '$1_[0-9a-z]+'],
   [/\s*…\s*/, '[^]*?'],
   [/:\d{10}\b/, ':\\d{10}'],
-  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/, '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z'],
-  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ'],
+  // Milliseconds stand only where there are some.
+  [
+    /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(?!000)\d{3})?Z/,
+    '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.(?!000)\\d{3})?Z',
+  ],
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d'],
   [/\((?:now|in [^)]*|[^)]* ago)\)/, '\\((?:now|in [^)]*|[^)]* ago)\\)'],
   [/\b\d+(?:\.\d+)? (?:ms|s)\b/, '\\d+(?:\\.\\d+)? (?:ms|s|min)'],
