@@ -241,7 +241,7 @@ describe('cancelling', () => {
     const [runId = ''] = await endAll(house(), node, job)
     await expect(cancel(node, runId)).rejects.toMatchObject({
       code: 'run_ended',
-      message: expect.stringContaining('success') as string,
+      message: expect.stringContaining('succeeded') as string,
     })
     const [dead = ''] = await die(house(), node, job)
     await expect(cancel(node, dead)).rejects.toMatchObject({ code: 'run_ended' })
