@@ -3,7 +3,7 @@ import { runIdOf } from '../../platform/ids.js'
 import type { Attempt, AttemptEffects, Outcome, Target } from '../../targets/target.js'
 import { idempotencyKeyOf } from '../idempotency-key.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
-import { type Closed, closedByHandler, type Delivered } from './worker.js'
+import { type Closed, closedByHandler, type Delivered } from './delivered.js'
 
 export type Targets = {
   [Kind in TargetDefinition['type']]: Target<Extract<TargetDefinition, { type: Kind }>>

@@ -1,5 +1,5 @@
 import { TaskStoppedError } from '@carillon/sdk'
-import type { Delivered } from './worker.js'
+import type { Delivered } from './delivered.js'
 
 /** How attempts end of which the target says nothing: the worker itself knows. */
 

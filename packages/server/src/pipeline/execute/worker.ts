@@ -2,11 +2,13 @@ import { TaskStoppedError } from '@carillon/sdk'
 import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
 import { type Clock, pause } from '../../platform/clock.js'
-import type { RunIdentity } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
-import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
+import type { LeasedRun, RunDefinition } from '../run.js'
 import { DefinitionCache } from '../definition-cache.js'
 import { Confirmations } from './confirmations.js'
+import type { Delivered } from './delivered.js'
+import { Handing } from './handing.js'
+import type { WorkerPorts } from './ports.js'
 import { StartLine } from './start-line.js'
 import {
   cancelledBeforeStart,
@@ -16,44 +18,8 @@ import {
   endings,
 } from './without-target.js'
 
-type HeldRun = RunIdentity & { token: number }
-
-/** How an attempt went, as the delivery tells it. */
-export type Delivered = Pick<
-  AttemptResult,
-  'outcome' | 'retryable' | 'retryAfterMs' | 'reason' | 'error' | 'result'
->
-
-/** The handler's own transaction has closed the run: there is nothing left to record. */
-export const closedByHandler = { outcome: 'closed' } as const
-export type Closed = typeof closedByHandler
-
-export function isClosed(delivered: Delivered | Closed): delivered is Closed {
-  return delivered.outcome === 'closed'
-}
-
-/** What main.ts hands to the worker: the queue before it, the targets beside it, the record after it. */
-export interface WorkerPorts {
-  lease(holder: number, most: number): Promise<LeasedRun[]>
-  held(holder: number): Promise<HeldRun[]>
-  /**
-   * Runs that are to be cancelled; `replaced`: because a newer run of the job waits for the place; `stop_requested`:
-   * because a person cancelled this very run.
-   */
-  revoked(holder: number): Promise<(HeldRun & { replaced: boolean; stop_requested: boolean })[]>
-  /** Of these runs, the tokens that this worker still holds. */
-  stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>>
-  handBack(holder: number, runs: readonly HeldRun[]): Promise<void>
-  definitions(wanted: readonly { job: number; version: number }[]): Promise<Map<string, RunDefinition>>
-  deliver(
-    run: LeasedRun,
-    definition: RunDefinition,
-    signal: AbortSignal,
-    begun: { startedAt: number; confirm: () => Promise<void> },
-  ): Promise<Delivered | Closed>
-  close(result: AttemptResult): Promise<CloseAnswer>
-  drained(): Promise<void>
-}
+export { type Delivered, isClosed } from './delivered.js'
+export type { WorkerPorts } from './ports.js'
 
 /** Half of a hand-over: what the worker says. */
 export interface WorkerOffer {
@@ -114,8 +80,7 @@ export class Worker {
   private leaseInDoubt = false
   /** The last pass found as many as it asked for: there are others, perhaps, who have waited longer. */
   private backlog = false
-  /** Statements under way that may hand runs over, with how many each. */
-  private readonly handing = new Map<Promise<void>, number>()
+  private readonly handing = new Handing()
   private unknownBefore: ReadonlySet<number> = new Set()
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
   private life = 0
@@ -158,9 +123,7 @@ export class Worker {
   }
 
   private get room(): number {
-    let promised = 0
-    for (const runs of this.handing.values()) promised += runs
-    return this.options.concurrency - this.entries.size - promised
+    return this.options.concurrency - this.entries.size - this.handing.promised
   }
 
   /**
@@ -172,14 +135,7 @@ export class Worker {
     if (!this.leasing || this.leaseInDoubt || this.backlog || runs === 0 || runs * 2 > this.room) return null
     const { life } = this
     const sentAt = clock.monotonic()
-    let settle: () => void = () => undefined
-    const settled = new Promise<void>((resolve) => {
-      settle = () => {
-        this.handing.delete(settled)
-        resolve()
-      }
-    })
-    this.handing.set(settled, runs)
+    const settle = this.handing.begin(runs)
     return {
       holder: self(),
       room: runs,
@@ -230,7 +186,7 @@ export class Worker {
   /** Stops leasing and gives back what has not started. */
   async handBack(): Promise<void> {
     this.leasing = false
-    await Promise.all(this.handing.keys())
+    await this.handing.settled()
     this.line.removeAll()
     const unstarted = [...this.entries.values()].filter(({ begun }) => !begun)
     for (const { run } of unstarted) this.entries.delete(run.token)
@@ -314,7 +270,7 @@ export class Worker {
     const { ports, self } = this.options
     const held = await ports.held(self())
     // What is being handed over is known only when the scheduler has its answer.
-    await Promise.all(this.handing.keys())
+    await this.handing.settled()
     await ports.handBack(
       self(),
       held.filter((run) => !this.entries.has(run.token)),
