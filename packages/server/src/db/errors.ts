@@ -58,6 +58,11 @@ export function isAboutARow(error: unknown): boolean {
   return /^2[23]/.test(codeOf(error) ?? '')
 }
 
+/** A deadlock, or a lock that was not to be had in the time given for it: nothing was done, because others were faster. */
+export function hadToGiveWay(error: unknown): boolean {
+  return isDeadlock(error) || codeOf(error) === '55P03'
+}
+
 /** Two waited for each other, and this one was given up so that the other could go on. Sent again it may well succeed. */
 export function isDeadlock(error: unknown): boolean {
   return codeOf(error) === '40P01'

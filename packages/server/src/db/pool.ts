@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { placeElements, plainElements } from './array-text.js'
 import { codeOf, isDatabaseUnavailable } from './errors.js'
 import { type Statement, valuesOf } from './statement.js'
 
@@ -233,10 +234,20 @@ export function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
 }
 
 /** bigint columns hold milliseconds, keys, epochs and tokens: all of them exact in a JavaScript number, or an error. */
-const int8 = 20
+const parsers = new Map<number, (text: string) => unknown>([
+  [20, exactNumber],
+  [1016, exactNumbers],
+  // Places of rows, one and many.
+  [27, (text: string) => text],
+  [1010, placeElements],
+])
 function typeParser(oid: number, format?: 'text'): (text: string) => unknown {
-  if (oid === int8 && format !== ('binary' as string)) return exactNumber
-  return pg.types.getTypeParser(oid, format) as (text: string) => unknown
+  const ours = format === ('binary' as string) ? undefined : parsers.get(oid)
+  return ours ?? (pg.types.getTypeParser(oid, format) as (text: string) => unknown)
+}
+
+function exactNumbers(text: string): (number | null)[] {
+  return plainElements(text).map((element) => (element === 'NULL' ? null : exactNumber(element)))
 }
 
 function exactNumber(text: string): number {

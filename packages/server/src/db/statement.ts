@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { arrayText } from './array-text.js'
 
 /**
  * SQL stands in a `.sql` file beside its stage: reviewed as SQL, prepared by a test on the real schema.
@@ -68,6 +69,6 @@ export function valuesOf(statement: Statement<never, object>, params: object): P
   return statement.params.map((name) => {
     const value = given[name]
     if (value === undefined) throw new Error(`${statement.name} was called without its parameter ${name}.`)
-    return value
+    return Array.isArray(value) ? arrayText(value as readonly ParamValue[]) : value
   })
 }

@@ -31,6 +31,7 @@ export function leasedRunOf(row: RunRow, holder: number, token: number): LeasedR
     availableAt: row.available_at,
     firedAt: row.fired_at,
     token,
+    place: null,
     holder,
     catchUp: row.catch_up,
   }

@@ -16,6 +16,8 @@ export interface LeasedRun extends RunIdentity {
   /** When it was made, or re-driven. */
   firedAt: number
   token: number
+  /** Where its row lies, as long as nobody changes it. Null: not known. */
+  place: string | null
   holder: number
   catchUp: boolean
   /** In place of the definition's, where it was given with a re-drive. */

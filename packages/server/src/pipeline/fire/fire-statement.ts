@@ -68,6 +68,9 @@ export interface Decided {
   /** Fired for the worker of this process, and leased to it. Null: whoever is first may have it. */
   token?: number | null
   timeout_seconds?: number | null
+  /** Where the run and the timer lie, as long as nobody changes them; known only of those that the short statement fired. */
+  run_place?: string | null
+  timer_place?: string | null
 }
 
 /** A worker in this process to which so many runs may be handed over as they are made. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
-import { codeOf, isAboutARow } from '../../db/errors.js'
+import { hadToGiveWay, isAboutARow, isDeadlock } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
@@ -10,6 +10,7 @@ import type { CalendarSet } from '../../time/schedule.js'
 import { namesCalendar, readCalendars } from '../calendars.js'
 import { readTickChanges, type TickChanges } from '../tick-changes.js'
 import { Aftermath, type AftermathOptions } from './aftermath.js'
+import { firePlainStatement, isPlain, plainDecisions, plainParams } from './fire-plain.js'
 import { type Decided, fireParams, fireStatement, type OwnedPartition } from './fire-statement.js'
 import { type HandOver, runsFor } from './hand-over.js'
 import type { Horizon, Whereabouts } from './horizon.js'
@@ -53,7 +54,6 @@ const mostPerPass = 5_000
 const mostPerStatement = 1_000
 /** Ticks are computed in slices: a long computation must hold up no heartbeat and no start of a run. */
 const sliceMs = 20
-const deadlock = '40P01'
 const repeatTellMs = 60_000
 /**
  * Turns due ticks of the owned partitions into runs. The database decides: this loop only proposes, from what it saw,
@@ -278,7 +278,44 @@ export class Firing {
     )
   }
 
+  /** Plain ticks by the short statement; what that leaves, and all others, by the one that decides. */
   private async fire(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
+    const plain = ticks.filter(isPlain)
+    const fired = plain.length === 0 ? [] : await this.firePlain(owned, plain)
+    if (fired.length === 0) return this.decide(owned, ticks)
+    const lagMs = this.aftermath.of(owned, plain, fired)
+    if (fired.length === ticks.length) return lagMs
+    const done = new Set(fired.map(({ job }) => job))
+    const left = ticks.filter(({ timer }) => !done.has(timer.job))
+    return Math.max(lagMs, await this.decide(owned, left))
+  }
+
+  /** Answers those that were fired. Where a row stood in the way of all of them, none was, and nothing has changed. */
+  private async firePlain(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<Decided[]> {
+    const { database, databaseClock, self, handOver, clock, staging } = this.options
+    const receiver = handOver?.offer(ticks.length) ?? null
+    const begun = clock.monotonic()
+    const sample = databaseClock.begin()
+    try {
+      const [answer] = await database.run(firePlainStatement, plainParams(self(), owned, ticks, receiver))
+      if (answer === undefined) throw new Error('The statement that fires answered nothing.')
+      sample(answer.now)
+      const decided = plainDecisions(ticks, answer)
+      receiver?.accept(runsFor(receiver.holder, owned, ticks, decided))
+      staging.measured(decided.length, clock.monotonic() - begun)
+      this.known.learn(ticks, decided)
+      return decided
+    } catch (error) {
+      if (isAboutARow(error) || hadToGiveWay(error)) {
+        receiver?.accept([])
+        return []
+      }
+      receiver?.doubt(error)
+      throw error
+    }
+  }
+
+  private async decide(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
     if (ticks.length === 0) return 0
     const { clock, self, staging, settleOverlap } = this.options
     const begun = clock.monotonic()
@@ -299,7 +336,7 @@ export class Firing {
             )
       return this.aftermath.of(owned, ticks, [...decided.filter(({ job }) => !taken.has(job)), ...settled])
     } catch (error) {
-      if (codeOf(error) === deadlock) return this.leftForLater(owned, ticks)
+      if (isDeadlock(error)) return this.leftForLater(owned, ticks)
       if (!isAboutARow(error)) throw error
       return this.fireApart(owned, ticks, error)
     }
@@ -337,8 +374,8 @@ export class Firing {
       return 0
     }
     const middle = Math.ceil(ticks.length / 2)
-    const before = await this.fire(owned, ticks.slice(0, middle))
-    return Math.max(before, await this.fire(owned, ticks.slice(middle)))
+    const before = await this.decide(owned, ticks.slice(0, middle))
+    return Math.max(before, await this.decide(owned, ticks.slice(middle)))
   }
 
   /** Be there when the next timer comes up, whatever the scan interval. */

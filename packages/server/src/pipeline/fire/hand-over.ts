@@ -24,7 +24,13 @@ export function runsFor(
   const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]))
   const byJob = new Map(ticks.map((tick) => [tick.timer.job, tick]))
   const runs: LeasedRun[] = []
-  for (const { job, token = null, now, timeout_seconds: timeout = null } of decided) {
+  for (const {
+    job,
+    token = null,
+    now,
+    timeout_seconds: timeout = null,
+    run_place: place = null,
+  } of decided) {
     const tick = byJob.get(job)
     if (token === null || tick === undefined || tick.runDue === null) continue
     const { timer } = tick
@@ -43,6 +49,7 @@ export function runsFor(
       availableAt: tick.availableAt,
       firedAt: now,
       token,
+      place,
       holder,
       catchUp: false,
       guard: { probe: false, timeoutMs: timeout === null ? null : timeout * 1000 },

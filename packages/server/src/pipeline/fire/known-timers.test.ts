@@ -27,7 +27,9 @@ const tick: PlannedTick = {
   reason: 'missed',
   gaps: [],
 }
-const decided = (decision: Decision): Decided[] => [{ job: 7, due: 1_000, now: 950, decision }]
+const decided = (decision: Decision, timer_place: string | null = '(8,2)'): Decided[] => [
+  { job: 7, due: 1_000, now: 950, decision, timer_place },
+]
 
 function after(planned: PlannedTick, decision: Decision): KnownTimers {
   const known = new KnownTimers()
@@ -39,6 +41,7 @@ test('after a tick was fired the next one of its timer is known, by its start, o
   const known = after(tick, 'fired')
   expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toEqual({
     ...timer,
+    place: '(8,2)',
     due: 2_000,
     start_at: 2_005,
     accounted_through: 1_000,
@@ -62,16 +65,9 @@ test.each<Decision>(['changed', 'early', 'behind', 'overlap', 'taken', 'skipped'
   },
 )
 
-test.each<[string, Partial<PlannedTick>]>([
-  ['that is the last', { nextDue: null, nextStart: null }],
-  ['with missed ones before it', { runDue: 1_500, skip: { from: 1_000, to: 1_000, count: 1 } }],
-  ['beside ones to catch up on', { replay: { from: 1_000, to: 1_000, count: 1 } }],
-  [
-    'of a job whose runs are counted',
-    { timer: { ...timer, definition: { ...timer.definition, max_runs: 9 } } },
-  ],
-])('after a tick %s was fired, its timer is read', (_name, change) => {
-  const known = after({ ...tick, ...change }, 'fired')
+test('after a tick was fired by the statement that does not say where the timer lies, it is read', () => {
+  const known = new KnownTimers()
+  known.learn([tick], decided('fired', null))
   expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toBeNull()
 })
 

@@ -35,11 +35,16 @@ export class KnownTimers {
     )
   }
 
-  /** What follows from plain firing is known; whatever else was decided is read again. */
+  /** What follows from plain firing is known, and where it lies; whatever else was decided is read again. */
   learn(ticks: readonly PlannedTick[], decided: readonly Decided[]): void {
-    const fired = new Set(decided.flatMap(({ job, decision }) => (decision === 'fired' ? [job] : [])))
+    const places = new Map(
+      decided.flatMap(({ job, decision, timer_place: place = null }) =>
+        decision === 'fired' && place !== null ? [[job, place] as const] : [],
+      ),
+    )
     for (const tick of ticks) {
-      const next = fired.has(tick.timer.job) ? following(tick) : null
+      const place = places.get(tick.timer.job)
+      const next = place === undefined ? null : following(tick, place)
       if (next === null) this.timers.delete(tick.timer.job)
       else this.keep(next)
     }
@@ -53,10 +58,8 @@ export class KnownTimers {
   }
 }
 
-function following({ timer, runDue, nextDue, nextStart, skip, replay }: PlannedTick): DueTimer | null {
-  if (runDue !== timer.due || nextDue === null || nextStart === null || skip !== null || replay !== null)
-    return null
-  // The statement ends a job with the last of its runs.
-  if (timer.definition.max_runs !== null) return null
-  return { ...timer, due: nextDue, start_at: nextStart, accounted_through: runDue, runs: timer.runs + 1 }
+function following({ timer, nextDue, nextStart }: PlannedTick, place: string): DueTimer | null {
+  if (nextDue === null || nextStart === null) return null
+  const { due: accounted_through } = timer
+  return { ...timer, place, due: nextDue, start_at: nextStart, accounted_through, runs: timer.runs + 1 }
 }

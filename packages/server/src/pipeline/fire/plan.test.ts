@@ -52,6 +52,7 @@ function timerOf(given: Partial<DueTimer> = {}, more: Partial<DueTimer['definiti
     uuid,
     version: 1,
     route: 1,
+    place: null,
     ticks_changed_until: null,
     definition: { ...definition, ...more },
     now: due,

@@ -21,6 +21,8 @@ export interface DueTimer {
   uuid: string
   version: number
   route: number
+  /** Where the row lies, as long as nobody changes it. Null: not known. */
+  place: string | null
   /** The latest tick that somebody skipped or moved; null: none ever. */
   ticks_changed_until: number | null
   /** Without payload and target: a tick does not depend on them. */

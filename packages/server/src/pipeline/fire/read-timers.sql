@@ -10,12 +10,12 @@
 -- @param jobs bigint[]
 -- @param partitions smallint[]
 -- @param start_ats bigint[]
-SELECT t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, t.runs, t.accounted_through,
+SELECT t.place, t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, t.runs, t.accounted_through,
        j.id AS uuid, j.version, j.route, j.ticks_changed_until, j.definition - 'payload' - 'target' AS definition,
        carillon.now_ms() AS now
 FROM unnest(:jobs, :partitions, :start_ats) AS wanted (job, partition, start_at)
 CROSS JOIN LATERAL (
-  SELECT * FROM carillon.timers
+  SELECT ctid AS place, * FROM carillon.timers
   WHERE timers.partition = wanted.partition AND timers.start_at IS NOT NULL
     AND (timers.start_at, timers.job) >= (wanted.start_at, wanted.job)
     AND (timers.start_at, timers.job) <= (wanted.start_at, wanted.job)

@@ -249,7 +249,7 @@ leased AS (
         WHERE j.job = q.job), 0) END
   FROM chosen CROSS JOIN clock
   WHERE q.ctid = ANY (ARRAY(SELECT lies FROM chosen)) AND q.ctid = chosen.lies
-  RETURNING q.due, q.job, q.origin, q.seq, q.partition, q.tenant, q.version, q.epoch, q.attempt,
+  RETURNING q.ctid AS lies, q.due, q.job, q.origin, q.seq, q.partition, q.tenant, q.version, q.epoch, q.attempt,
             q.max_attempts, q.round, q.available_at, q.fired_at, q.token, q.holder, q.catch_up,
             q.payload::text AS payload, chosen.tenant AS payer, chosen.cost_from, chosen.weight, chosen.guarded,
             chosen.timeout_seconds, chosen.probe

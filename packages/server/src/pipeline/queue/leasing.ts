@@ -14,6 +14,8 @@ import { type LaneSeen, type Look, Watermarks } from './watermarks.js'
 
 interface LeasedRow extends RunRow {
   token: number
+  /** The place of its row. */
+  lies: string
   holder: number
   payload: string | null
   /** The tenant whose share it is, what the tenant had had before it, and the tenant's weight. */
@@ -300,6 +302,7 @@ function isLeased(row: LeaseRow): row is LeaseRow & LeasedRow {
 function leasedRun(row: LeasedRow): LeasedRun {
   return {
     ...leasedRunOf(row, row.holder, row.token),
+    place: row.lies,
     ...(row.payload !== null && { payload: JSON.parse(row.payload) as unknown }),
     guard: {
       probe: row.probe,

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
-import { isAboutARow } from '../../db/errors.js'
+import { hadToGiveWay, isAboutARow } from '../../db/errors.js'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { type Clock, pause } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
 import { parkedUntil } from '../parked.js'
 import type { AttemptResult, CloseAnswer } from '../run.js'
+import { closePlainStatement, jsonOf, plainEnds, plainParams } from './close-plain.js'
 import { judge, type Verdict } from './retry.js'
 
 interface ResultParams {
@@ -147,9 +148,13 @@ export class Closer {
   /** The close, and for results whose lease was gone what became of them. Both may be sent again, unchanged. */
   private async send(batch: Waiting[]): Promise<Map<number, CloseAnswer>> {
     const { database } = this.options
-    const closed = await database.run(closeStatement, closeParams(batch))
-    const answers = new Map(closed.map(({ token, answer }) => [token, answer]))
-    const unheld = batch.filter(({ result }) => !answers.has(result.run.token))
+    const answers = await this.sendPlain(batch)
+    const rest = batch.filter(({ result }) => !answers.has(result.run.token))
+    if (rest.length === 0) return answers
+    for (const { token, answer } of await database.run(closeStatement, closeParams(rest))) {
+      answers.set(token, answer)
+    }
+    const unheld = rest.filter(({ result }) => !answers.has(result.run.token))
     // Somebody else was faster: there is no result to be kept.
     for (const { result } of unheld) if (result.unheard) answers.set(result.run.token, 'already')
     const late = unheld.filter(({ result }) => !result.unheard)
@@ -158,6 +163,19 @@ export class Closer {
       answers.set(token, answer)
     }
     return answers
+  }
+
+  /** Plain ends by the short statement. It does not say why it left some: the one that decides does. */
+  private async sendPlain(batch: Waiting[]): Promise<Map<number, CloseAnswer>> {
+    const plain = plainEnds(batch)
+    if (plain.length === 0) return new Map()
+    try {
+      const [answer] = await this.options.database.run(closePlainStatement, plainParams(plain))
+      return new Map(answer?.tokens.map((token) => [token, 'closed']))
+    } catch (error) {
+      if (hadToGiveWay(error)) return new Map()
+      throw error
+    }
   }
 
   /** One result that the tables refuse fails the whole statement: it is found by halving, and kept without its text. */
@@ -204,7 +222,7 @@ function resultParams(batch: Judged[]): ResultParams {
     started_ats: batch.map(({ result }) => result.startedAt),
     finished_ats: batch.map(({ result }) => (result.unheard ? null : result.finishedAt)),
     errors: batch.map(({ result }) => result.error),
-    results: batch.map(({ result }) => (result.result === undefined ? null : JSON.stringify(result.result))),
+    results: batch.map(({ result }) => jsonOf(result.result)),
   }
 }
 
