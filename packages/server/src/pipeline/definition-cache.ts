@@ -12,17 +12,33 @@ export class DefinitionCache {
   private older = new Map<string, RunDefinition>()
 
   constructor(
-    private readonly load: (
+    private readonly read: (
       wanted: readonly { job: number; version: number }[],
     ) => Promise<Map<string, RunDefinition>>,
     private readonly perHalf = mostPerHalf,
   ) {}
 
-  /** The definition of a run; those of its whole batch are read at once. Null when the database has none. */
-  async get(run: LeasedRun, batch: readonly LeasedRun[]): Promise<RunDefinition | null> {
+  /** Reads what is not known yet of these runs, all at once. */
+  async load(runs: readonly LeasedRun[]): Promise<void> {
+    const missing = new Map<string, LeasedRun>()
+    for (const run of runs) {
+      const key = keyOf(run)
+      if (!this.has(key)) missing.set(key, run)
+    }
+    if (missing.size === 0) return
+    for (const [key, definition] of await this.read([...missing.values()])) this.keep(key, definition)
+  }
+
+  /** The definition of a run that was loaded. Null when the database has none. */
+  of(run: LeasedRun): RunDefinition | null {
     const key = keyOf(run)
-    if (!this.has(key)) await this.loadMissing(batch)
     return this.known.get(key) ?? this.older.get(key) ?? null
+  }
+
+  /** The same for one run of a batch; those of the whole batch are read at once. */
+  async get(run: LeasedRun, batch: readonly LeasedRun[]): Promise<RunDefinition | null> {
+    if (!this.has(keyOf(run))) await this.load(batch)
+    return this.of(run)
   }
 
   /** Moves it over where it is among the older ones. */
@@ -39,11 +55,6 @@ export class DefinitionCache {
       this.known = new Map()
     }
     this.known.set(key, definition)
-  }
-
-  private async loadMissing(batch: readonly LeasedRun[]): Promise<void> {
-    const missing = new Map(batch.filter((run) => !this.has(keyOf(run))).map((run) => [keyOf(run), run]))
-    for (const [key, definition] of await this.load([...missing.values()])) this.keep(key, definition)
   }
 }
 

@@ -3,12 +3,13 @@ import { GuestPool } from '../db/guest-pool.js'
 import { Effects } from '../pipeline/effects/effects.js'
 import { deliver, type Targets } from '../pipeline/execute/deliver.js'
 import type { HandOver } from '../pipeline/fire/hand-over.js'
-import { isClosed, Worker } from '../pipeline/execute/worker.js'
+import { type Closed, type Delivered, isClosed } from '../pipeline/execute/delivered.js'
+import { Worker } from '../pipeline/execute/worker.js'
 import { outcomeOf } from '../pipeline/protect/outcome.js'
 import { HostReports } from '../pipeline/protect/reports.js'
 import { Leasing } from '../pipeline/queue/leasing.js'
 import { Closer, closeWithin } from '../pipeline/record/closer.js'
-import type { LeasedRun } from '../pipeline/run.js'
+import type { LeasedRun, RunDefinition } from '../pipeline/run.js'
 import { refreshMs, SecretCache } from '../pipeline/sign/secret-cache.js'
 import { Secrets } from '../pipeline/sign/secrets.js'
 import type { Service } from '../platform/service.js'
@@ -62,6 +63,13 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   const doubtful = new Closer({ database, clock, log, metrics, batchMs: 0 })
   const effects = composeEffects(context, doubtful, (run) => queue.freed(run.job))
   const hosts = new HostReports({ database, clock, log })
+  /** What a call says of its host. */
+  const noteOf = (run: LeasedRun, definition: RunDefinition, delivered: Delivered | Closed) => {
+    const said = isClosed(delivered) ? null : outcomeOf(run, definition, delivered)
+    if (said !== null) hosts.note(said)
+    if (said?.probe === true) reporting.wake()
+    return delivered
+  }
   const worker: Worker = new Worker({
     ports: {
       lease: (holder, most) => queue.lease(holder, most),
@@ -70,16 +78,15 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       handBack: (holder, runs) => queue.handBack(holder, runs),
       stillHeld: (holder, runs) => queue.stillHeld(holder, runs),
       definitions: (wanted) => queue.definitions(wanted),
-      deliver: async (run, definition, signal, { startedAt, confirm }) => {
-        const delivered = await deliver(targets, run, definition, signal, {
+      deliver(run, definition, stop, { startedAt, confirm }) {
+        const { target } = definition.definition
+        const delivering = deliver(targets, run, definition, stop, {
           confirm,
-          effects: (idempotencyKey) => effects.of({ run, ...definition, startedAt, idempotencyKey }),
+          ...(target.type === 'task' && {
+            effects: (attempt) => effects.of({ run, definition: definition.definition, startedAt, attempt }),
+          }),
         })
-        if (isClosed(delivered)) return delivered
-        const said = outcomeOf(run, definition, delivered)
-        if (said !== null) hosts.note(said)
-        if (said?.probe === true) reporting.wake()
-        return delivered
+        return target.type === 'http' ? delivering.then((it) => noteOf(run, definition, it)) : delivering
       },
       close: async (result) => {
         const answer = await record.close(result)

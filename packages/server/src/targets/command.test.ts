@@ -6,6 +6,7 @@ import type { CommandTarget } from '@carillon/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { attempt, never } from '../../test/kit/local-target.js'
 import { type CommandTargetOptions, createCommandTarget } from './command.js'
+import { StopSwitch } from './stop-switch.js'
 import type { Attempt, Outcome } from './target.js'
 
 const inherited = { ...process.env, DATABASE_URL: 'postgres://secret', AWS_SECRET_ACCESS_KEY: 'secret' }
@@ -24,8 +25,9 @@ function run(
   changes: Partial<Attempt> = {},
   options: Partial<CommandTargetOptions> & { signal?: AbortSignal } = {},
 ): Promise<Outcome> {
-  const { signal = never, ...more } = options
-  return commands(more).deliver({ type: 'command', ...target }, { ...attempt, ...changes }, signal)
+  const { signal, ...more } = options
+  const stop = signal === undefined ? never : StopSwitch.by(signal)
+  return commands(more).deliver({ type: 'command', ...target }, { ...attempt, ...changes }, stop)
 }
 
 const node = (script: string) => [process.execPath, '-e', script]

@@ -5,6 +5,7 @@ import { type Command, CommandProcess, type Exit, StartError } from './command-p
 import { cancelledBecause, type Ending, seconds, withinDeadline } from './deadline.js'
 import { OutputTail } from './output-tail.js'
 import { capText, storableText } from './storable.js'
+import type { StopSwitch } from './stop-switch.js'
 import type { Attempt, FailureReason, Outcome, Target } from './target.js'
 
 export interface CommandTargetOptions {
@@ -34,12 +35,12 @@ export function createCommandTarget(options: CommandTargetOptions): Target<Comma
   // Whatever ends this process, a second signal or a fault: commands are in sessions of their own and would go on.
   process.once('exit', killAll)
 
-  async function run(target: CommandTarget, attempt: Attempt, signal: AbortSignal): Promise<Outcome> {
+  async function run(target: CommandTarget, attempt: Attempt, stop: StopSwitch): Promise<Outcome> {
     const output = new OutputTail(outputBytes)
     const command = new CommandProcess(commandOf(target, attempt, inherited), output)
     running.add(command)
     try {
-      const ending = await withinDeadline(() => command.over, attempt.timeoutMs, signal)
+      const ending = await withinDeadline(() => command.over, attempt.timeoutMs, stop)
       const exitedBefore = command.exited
       // Waited for, so that the next attempt does not meet this one.
       if (ending.kind !== 'finished') await command.terminate(graceMs)
@@ -51,15 +52,15 @@ export function createCommandTarget(options: CommandTargetOptions): Target<Comma
 
   return {
     type: 'command',
-    async deliver(target, attempt, signal) {
+    async deliver(target, attempt, stop) {
       if (!allowed) return failed('unserved', notAllowed, false)
       const [problem] = commandProblems(target)
       if (problem !== undefined) {
         return failed('invalid_target', `${problem.message} (${problem.pointer})`, false)
       }
-      if (signal.aborted) return failed('cancelled', cancelledBecause(signal.reason), true)
+      if (stop.stopped) return failed('cancelled', cancelledBecause(stop.reason), true)
       try {
-        return await run(target, attempt, signal)
+        return await run(target, attempt, stop)
       } catch (error) {
         if (error instanceof StartError) return notStarted(nameOf(target), error)
         throw error

@@ -1,4 +1,5 @@
 import { TaskStoppedError } from '@carillon/sdk'
+import { StopSwitch } from './stop-switch.js'
 
 /** The longest that a Node timer can wait; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1
@@ -10,41 +11,39 @@ export type Ending<T> =
   | { kind: 'cancelled'; cause: unknown }
 
 /**
- * Runs `work` until it settles, the time is up or `signal` aborts, whichever comes first. In the last two cases
- * the signal given to `work` aborts, and the answer does not wait for it to be obeyed: work that never returns
- * cannot hold the caller. What such work does later is ignored.
+ * Runs `work` until it settles, the time is up or `stop` is stopped, whichever comes first. In the last two cases the switch
+ * given to `work` is stopped, and the answer does not wait for it to be obeyed: work that never returns cannot hold the
+ * caller. What such work does later is ignored.
  */
 export function withinDeadline<T>(
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (stop: StopSwitch) => T | Promise<T>,
   timeoutMs: number,
-  signal: AbortSignal,
+  stop: StopSwitch,
 ): Promise<Ending<T>> {
-  if (signal.aborted) return Promise.resolve({ kind: 'cancelled', cause: signal.reason as unknown })
-  const inner = new AbortController()
+  if (stop.stopped) return Promise.resolve({ kind: 'cancelled', cause: stop.reason })
+  const inner = new StopSwitch()
   return new Promise<Ending<T>>((resolve) => {
-    const end = (ending: Ending<T>, abortReason?: unknown) => {
+    const end = (ending: Ending<T>, because?: unknown) => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-      // Resolved before the abort is seen by the work, so that its complaint about it cannot win.
+      leave()
+      // Resolved before the work hears of it, so that its complaint about it cannot win.
       resolve(ending)
-      if (abortReason !== undefined) inner.abort(abortReason)
+      if (because !== undefined) inner.stop(because)
     }
-    const onAbort = () => {
-      const cause: unknown = signal.reason
-      end({ kind: 'cancelled', cause }, cause ?? new DOMException('cancelled', 'AbortError'))
-    }
+    const leave = stop.onStop(() => end({ kind: 'cancelled', cause: stop.reason }, stop.reason))
     const timer = setTimeout(
       () =>
         end({ kind: 'timeout' }, new TaskStoppedError('timeout', `not done within ${seconds(timeoutMs)}`)),
       Math.min(timeoutMs, longestTimerMs),
     )
-    signal.addEventListener('abort', onAbort, { once: true })
-    // An async wrapper, so that a synchronous throw of `work` is an ending too.
-    const running = (async () => work(inner.signal))()
-    running.then(
-      (value) => end({ kind: 'finished', value }),
-      (error: unknown) => end({ kind: 'threw', error }),
-    )
+    const threw = (error: unknown) => end({ kind: 'threw', error })
+    try {
+      const running = work(inner)
+      if (running instanceof Promise) running.then((value) => end({ kind: 'finished', value }), threw)
+      else end({ kind: 'finished', value: running })
+    } catch (error) {
+      threw(error)
+    }
   })
 }
 

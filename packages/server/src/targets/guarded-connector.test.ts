@@ -1,3 +1,4 @@
+import { StopSwitch } from './stop-switch.js'
 import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -53,7 +54,7 @@ function deliverer({ allowedNetworks = [], allowLoopback = false, lookup }: Netw
   const guard = createAddressGuard({ allowedNetworks, allowLoopback })
   const target = createHttpTarget({ guard, now: () => 0, ...(lookup && { lookup }) })
   cleanups.push(() => target.close())
-  return (url: string) => target.deliver({ type: 'http', url }, attempt, new AbortController().signal)
+  return (url: string) => target.deliver({ type: 'http', url }, attempt, new StopSwitch())
 }
 
 /** Answers each lookup with the next list of addresses. */

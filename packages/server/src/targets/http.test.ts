@@ -6,6 +6,7 @@ import type { HttpTarget } from '@carillon/contract'
 import { afterEach, expect, test } from 'vitest'
 import { createAddressGuard } from './address-guard.js'
 import { createHttpTarget, type HttpTargetOptions } from './http.js'
+import { StopSwitch } from './stop-switch.js'
 import type { Attempt } from './target.js'
 
 const scheduledAt = Date.UTC(2026, 0, 5, 9)
@@ -23,7 +24,7 @@ const attempt: Attempt = {
   payload: { n: 1 },
   timeoutMs: 20_000,
 }
-const never = new AbortController().signal
+const never = new StopSwitch()
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
@@ -309,7 +310,7 @@ test('the caller’s signal ends a delivery under way, and closes its connection
     socketClosed = once(request.socket, 'close')
     abort.abort(new Error('the process is stopping'))
   })
-  const outcome = await client().deliver(http(url), attempt, abort.signal)
+  const outcome = await client().deliver(http(url), attempt, StopSwitch.by(abort.signal))
   expect(outcome).toEqual({
     kind: 'failed',
     reason: 'cancelled',
@@ -326,7 +327,9 @@ test('an already aborted signal sends nothing', async () => {
     response.end()
   })
   const target = client()
-  expect(await target.deliver(http(url), attempt, AbortSignal.abort())).toMatchObject({ reason: 'cancelled' })
+  expect(await target.deliver(http(url), attempt, StopSwitch.by(AbortSignal.abort()))).toMatchObject({
+    reason: 'cancelled',
+  })
   await target.deliver(http(url), attempt, never)
   expect(requests).toBe(1)
 })

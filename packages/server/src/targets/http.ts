@@ -41,7 +41,7 @@ export function createHttpTarget(options: HttpTargetOptions): Target<HttpTarget>
   })
   return {
     type: 'http',
-    async deliver(target, attempt, signal) {
+    async deliver(target, attempt, stop) {
       if (!URL.canParse(target.url)) {
         return failed('invalid_target', `The target's url cannot be read: ${target.url}`, false)
       }
@@ -60,7 +60,11 @@ export function createHttpTarget(options: HttpTargetOptions): Target<HttpTarget>
       }
       const secrets = async () => (await options.secretsOf?.(attempt.tenant)) ?? []
       const work = { agent, target, attempt, body, now: options.now, secrets, progress }
-      const ending = await withinDeadline((inner) => exchange(work, first, inner), attempt.timeoutMs, signal)
+      const ending = await withinDeadline(
+        (inner) => exchange(work, first, inner.signal),
+        attempt.timeoutMs,
+        stop,
+      )
       return conclude(ending, progress, { now: options.now(), attempt, connectTimeoutMs })
     },
     async close() {

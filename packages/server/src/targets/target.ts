@@ -1,4 +1,5 @@
 import type { Sql } from '@carillon/sdk'
+import type { StopSwitch } from './stop-switch.js'
 
 /** One try of a run, as a target needs to know it. */
 export interface Attempt {
@@ -24,6 +25,8 @@ export interface Attempt {
 export interface AttemptEffects {
   once(key: string, effect: () => unknown, signal: AbortSignal): Promise<unknown>
   transaction(work: (sql: Sql) => unknown, signal: AbortSignal): Promise<unknown>
+  /** Whether there is, or was, a transaction. */
+  readonly begun: boolean
   /** Waits for a transaction that was begun. True when the run was closed by it: then nobody else may close it. */
   settled(): Promise<boolean>
 }
@@ -66,7 +69,7 @@ export type FailureReason =
 /** Where runs are delivered. `deliver` never rejects because of what the other side does. */
 export interface Target<T> {
   readonly type: string
-  deliver(target: T, attempt: Attempt, signal: AbortSignal): Promise<Outcome>
+  deliver(target: T, attempt: Attempt, stop: StopSwitch): Promise<Outcome>
   /** Frees what is held. Called when no delivery is wanted any more: one still under way is cut off. */
   close(): Promise<void>
 }

@@ -9,7 +9,7 @@ const stackLines = 5
 
 /** A handler's result as JSON to be stored. What cannot be kept becomes a note: the work itself was done. */
 export function keepResult(result: unknown): unknown {
-  if (result === undefined) return null
+  if (result === undefined || result === null || typeof result === 'boolean') return result ?? null
   const text = serialise(result)
   if (typeof text !== 'string') return { note: storableText(capText(text.problem, excerptBytes)) }
   const bytes = Buffer.byteLength(text)

@@ -7,6 +7,7 @@ import {
   TaskStoppedError,
 } from '@carillon/sdk'
 import { expect, test } from 'vitest'
+import { StopSwitch } from './stop-switch.js'
 import type { Attempt } from './target.js'
 import { createTaskTarget } from './task.js'
 import { createTaskRegistry } from './task-registry.js'
@@ -24,11 +25,15 @@ const attempt: Attempt = {
   payload: { n: 1 },
   timeoutMs: 20_000,
 }
-const never = new AbortController().signal
+const never = new StopSwitch()
 
-function deliver(run: TaskDefinition['run'], changes: Partial<Attempt> = {}, signal: AbortSignal = never) {
+function deliver(run: TaskDefinition['run'], changes: Partial<Attempt> = {}, signal?: AbortSignal) {
   const target = createTaskTarget(createTaskRegistry([defineTask({ id: 'report', run })]))
-  return target.deliver({ type: 'task', task: 'report' }, { ...attempt, ...changes }, signal)
+  return target.deliver(
+    { type: 'task', task: 'report' },
+    { ...attempt, ...changes },
+    signal === undefined ? never : StopSwitch.by(signal),
+  )
 }
 
 test('a handler gets the payload and what is known of the attempt', async () => {

@@ -18,7 +18,7 @@ const cancel = (node: TestNode, runId: string) => hands(node).runs.cancel(1, run
 /** A delivery that goes on until the test ends it, or until it is told to stop. */
 function slowly() {
   const open: { finish: (delivered: typeof succeeded) => void; signal: AbortSignal }[] = []
-  const deliver: NonNullable<NodeOptions['deliver']> = (_run, _definition, signal) =>
+  const deliver: NonNullable<NodeOptions['deliver']> = (_run, _definition, { signal }) =>
     new Promise((finish) => {
       open.push({ finish, signal })
       signal.addEventListener('abort', () => finish({ ...failed, reason: 'worker_stopped' }))

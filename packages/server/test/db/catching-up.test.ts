@@ -1,3 +1,4 @@
+import type { StopSwitch } from '../../src/targets/stop-switch.js'
 import { describe, expect, test } from 'vitest'
 import type { Delivered } from '../../src/pipeline/execute/worker.js'
 import { turnOf, workOff } from '../kit/outage.js'
@@ -56,7 +57,7 @@ describe('a run that outlasts the outage', () => {
   async function withALongRun(overlap: object) {
     let letGo: () => void = () => undefined
     let begun = false
-    const deliver = (_run: unknown, _definition: unknown, signal: AbortSignal): Promise<Delivered> => {
+    const deliver = (_run: unknown, _definition: unknown, { signal }: StopSwitch): Promise<Delivered> => {
       if (begun) return Promise.resolve(succeeded)
       begun = true
       return new Promise((resolve) => {

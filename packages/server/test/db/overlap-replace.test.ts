@@ -20,7 +20,7 @@ async function replacingJob(
 /** A delivery that goes on until the test ends it, or until it is told to stop. */
 function slowly() {
   const open: { finish: (delivered: Delivered) => void; signal: AbortSignal }[] = []
-  const deliver: NodeOptions['deliver'] = (_run, _definition, signal) =>
+  const deliver: NodeOptions['deliver'] = (_run, _definition, { signal }) =>
     new Promise((finish) => {
       open.push({ finish, signal })
     })

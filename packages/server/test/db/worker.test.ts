@@ -9,7 +9,7 @@ const house = useHouse()
 /** Deliveries that end when the test says so. */
 function slowly() {
   const open: { finish: (delivered?: Delivered) => void; signal: AbortSignal }[] = []
-  const deliver: NodeOptions['deliver'] = (_run, _definition, signal) =>
+  const deliver: NodeOptions['deliver'] = (_run, _definition, { signal }) =>
     new Promise((resolve) => open.push({ signal, finish: (delivered = succeeded) => resolve(delivered) }))
   return { open, deliver }
 }

@@ -1,3 +1,4 @@
+import { StopSwitch } from '../../src/targets/stop-switch.js'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
@@ -11,7 +12,7 @@ import type { Attempt } from '../../src/targets/target.js'
 
 export const scheduledAt = Date.UTC(2026, 0, 5, 9)
 export const now = Date.UTC(2026, 0, 5, 9, 0, 30)
-export const never = new AbortController().signal
+export const never = new StopSwitch()
 
 export const attempt: Attempt = {
   tenant: 7,

@@ -261,7 +261,7 @@ export class Simulation {
   }
 
   private async join(): Promise<void> {
-    const deliver: NodeOptions['deliver'] = (run, _definition, signal) => this.deliver(node, run, signal)
+    const deliver: NodeOptions['deliver'] = (run, _definition, { signal }) => this.deliver(node, run, signal)
     const node: TestNode = await this.house.node({
       deliver,
       concurrency: 6,

@@ -48,8 +48,8 @@ export function useTasks(house: () => House) {
       deliver: (leased, definition, signal, { startedAt, confirm }) =>
         deliver(targets, leased, definition, signal, {
           confirm,
-          effects: (idempotencyKey) =>
-            effects.of({ run: leased, definition: definition.definition, startedAt, idempotencyKey }),
+          effects: (attempt) =>
+            effects.of({ run: leased, definition: definition.definition, startedAt, attempt }),
         }),
     })
     const url = options.url ?? node.database.options.url

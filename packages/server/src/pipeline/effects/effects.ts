@@ -24,17 +24,57 @@ export interface BegunAttempt {
   run: LeasedRun
   definition: JobDefinition
   startedAt: number
-  idempotencyKey: string
+  /** Its key is made when it is asked for. */
+  attempt: { readonly idempotencyKey: string }
 }
 
 /** What handlers in this process may do in the database beside their runs. */
 export class Effects {
   constructor(private readonly options: EffectsOptions) {}
 
-  of({ run, definition, startedAt, idempotencyKey }: BegunAttempt) {
-    const { database, guests, clock, databaseClock, ports, keepResult } = this.options
-    const once = new Once({ database, clock, run, idempotencyKey })
-    const transaction = new HandlerTransaction({
+  of(begun: BegunAttempt): EffectsOfAttempt {
+    return new EffectsOfAttempt(this.options, begun)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.options.guests.close(), this.options.database.close()])
+  }
+}
+
+/** Those of one attempt. Most attempts have none: nothing is made before it is needed. */
+class EffectsOfAttempt {
+  private remembered: Once | null = null
+  private inTransaction: HandlerTransaction | null = null
+
+  constructor(
+    private readonly options: EffectsOptions,
+    private readonly it: BegunAttempt,
+  ) {}
+
+  get begun(): boolean {
+    return this.inTransaction !== null
+  }
+
+  once(key: string, effect: () => unknown, signal: AbortSignal): Promise<unknown> {
+    const { database, clock } = this.options
+    const { run, attempt } = this.it
+    this.remembered ??= new Once({ database, clock, run, idempotencyKey: attempt.idempotencyKey })
+    return this.remembered.do(key, effect, signal)
+  }
+
+  transaction(work: (sql: Sql) => unknown, signal: AbortSignal): Promise<unknown> {
+    this.inTransaction ??= this.newTransaction()
+    return this.inTransaction.run(work, signal)
+  }
+
+  settled(): Promise<boolean> {
+    return this.inTransaction?.settled() ?? Promise.resolve(false)
+  }
+
+  private newTransaction(): HandlerTransaction {
+    const { guests, databaseClock, ports, keepResult } = this.options
+    const { run, definition, startedAt } = this.it
+    return new HandlerTransaction({
       guests,
       ports,
       run,
@@ -53,14 +93,5 @@ export class Effects {
         result,
       }),
     })
-    return {
-      once: (key: string, effect: () => unknown, signal: AbortSignal) => once.do(key, effect, signal),
-      transaction: (work: (sql: Sql) => unknown, signal: AbortSignal) => transaction.run(work, signal),
-      settled: () => transaction.settled(),
-    }
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.options.guests.close(), this.options.database.close()])
   }
 }

@@ -1,8 +1,8 @@
 import type { Target as TargetDefinition } from '@carillon/contract'
-import { runIdOf } from '../../platform/ids.js'
-import type { Attempt, AttemptEffects, Outcome, Target } from '../../targets/target.js'
-import { idempotencyKeyOf } from '../idempotency-key.js'
+import type { StopSwitch } from '../../targets/stop-switch.js'
+import type { Outcome, Target } from '../../targets/target.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
+import { type Offers, RunAttempt } from './attempt.js'
 import { type Closed, closedByHandler, type Delivered } from './delivered.js'
 
 export type Targets = {
@@ -13,35 +13,17 @@ export type Targets = {
 export async function deliver(
   targets: Targets,
   run: LeasedRun,
-  { jobId, definition }: RunDefinition,
-  signal: AbortSignal,
-  offers: {
-    confirm?: () => Promise<void>
-    effects?: (idempotencyKey: string) => AttemptEffects
-  } = {},
+  definition: RunDefinition,
+  stop: StopSwitch,
+  offers: Offers = {},
 ): Promise<Delivered | Closed> {
-  const idempotencyKey = idempotencyKeyOf(run, { jobId, definition })
-  const attempt: Attempt = {
-    tenant: run.tenant,
-    jobId,
-    jobName: definition.name,
-    runId: runIdOf(run),
-    scheduledAt: run.due,
-    attempt: run.attempt,
-    token: run.token,
-    catchUp: run.catchUp,
-    idempotencyKey,
-    payload: 'payload' in run ? run.payload : definition.payload,
-    timeoutMs: Math.min(definition.timeout_seconds * 1000, run.guard?.timeoutMs ?? Number.POSITIVE_INFINITY),
-    ...(offers.confirm !== undefined && { confirm: offers.confirm }),
-    ...(offers.effects !== undefined && { effects: offers.effects(idempotencyKey) }),
-  }
-  const { target } = definition
+  const { target } = definition.definition
   const kind: Target<TargetDefinition> = targets[target.type]
-  return delivered(await kind.deliver(target, attempt, signal), signal)
+  const attempt = new RunAttempt(run, definition, offers)
+  return delivered(await kind.deliver(target, attempt, stop), stop)
 }
 
-function delivered(outcome: Outcome, signal: AbortSignal): Delivered | Closed {
+function delivered(outcome: Outcome, stop: StopSwitch): Delivered | Closed {
   if (outcome.kind === 'closed') return closedByHandler
   if (outcome.kind === 'success') {
     return {
@@ -54,7 +36,7 @@ function delivered(outcome: Outcome, signal: AbortSignal): Delivered | Closed {
     }
   }
   // Stopped by this worker, not by a fault of the run's.
-  const stopped = signal.aborted && outcome.reason === 'cancelled'
+  const stopped = stop.stopped && outcome.reason === 'cancelled'
   return {
     outcome: 'failed',
     retryable: outcome.retryable,

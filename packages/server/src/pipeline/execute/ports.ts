@@ -1,4 +1,5 @@
 import type { RunIdentity } from '../../platform/ids.js'
+import type { StopSwitch } from '../../targets/stop-switch.js'
 import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
 import type { Closed, Delivered } from './delivered.js'
 
@@ -20,7 +21,7 @@ export interface WorkerPorts {
   deliver(
     run: LeasedRun,
     definition: RunDefinition,
-    signal: AbortSignal,
+    stop: StopSwitch,
     begun: { startedAt: number; confirm: () => Promise<void> },
   ): Promise<Delivered | Closed>
   close(result: AttemptResult): Promise<CloseAnswer>

@@ -3,10 +3,11 @@ import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
 import { type Clock, pause } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
+import { StopSwitch } from '../../targets/stop-switch.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
 import { DefinitionCache } from '../definition-cache.js'
 import { Confirmations } from './confirmations.js'
-import type { Delivered } from './delivered.js'
+import { type Closed, type Delivered, isClosed } from './delivered.js'
 import { Handing } from './handing.js'
 import type { WorkerPorts } from './ports.js'
 import { StartLine } from './start-line.js'
@@ -53,7 +54,7 @@ interface HeldEntry {
   begun: boolean
   /** Why it was told to stop, if it was: a newer run of its job takes its place, or a person cancelled it. */
   ending: Ending | null
-  stop: AbortController
+  stop: StopSwitch
 }
 
 function leaseLost(): TaskStoppedError {
@@ -206,7 +207,7 @@ export class Worker {
       for (const entry of this.entries.values()) {
         if (stopped.has(entry) || this.stopAheadMs(entry) < leftMs) continue
         stopped.add(entry)
-        entry.stop.abort(new TaskStoppedError('shutdown', 'the worker is shutting down'))
+        entry.stop.stop(new TaskStoppedError('shutdown', 'the worker is shutting down'))
       }
     }
     while (this.entries.size > 0 && clock.monotonic() < deadline) {
@@ -231,7 +232,7 @@ export class Worker {
   abandon(): void {
     this.life += 1
     this.line.removeAll()
-    for (const entry of this.entries.values()) entry.stop.abort(leaseLost())
+    for (const entry of this.entries.values()) entry.stop.stop(leaseLost())
     this.entries.clear()
   }
 
@@ -250,7 +251,7 @@ export class Worker {
   private end(entry: HeldEntry, ending: Ending): void {
     if (entry.ending !== null) return
     entry.ending = ending
-    entry.stop.abort(ending.why())
+    entry.stop.stop(ending.why())
   }
 
   /** For handlers that ask: what was revoked or lost is told to stop. A look that fails says nothing. */
@@ -260,7 +261,7 @@ export class Worker {
     try {
       await this.lookOnce()
       const held = await ports.stillHeld(self(), runs)
-      for (const { run, stop } of entries) if (!held.has(run.token)) stop.abort(leaseLost())
+      for (const { run, stop } of entries) if (!held.has(run.token)) stop.stop(leaseLost())
     } catch (error) {
       log.warn({ err: error }, 'a handler asked for its run, and the look failed')
     }
@@ -288,12 +289,13 @@ export class Worker {
       lookedAt: sentAt,
       begun: false,
       ending: null,
-      stop: new AbortController(),
+      stop: new StopSwitch(),
     }))
     for (const entry of entries) this.entries.set(entry.run.token, entry)
     this.options.metrics.inFlight.set(this.entries.size)
     try {
-      for (const entry of entries) entry.definition = await this.definitions.get(entry.run, runs)
+      await this.definitions.load(runs)
+      for (const entry of entries) entry.definition = this.definitions.of(entry.run)
     } catch (error) {
       for (const { run } of entries) this.entries.delete(run.token)
       this.leaseInDoubt = true
@@ -312,7 +314,7 @@ export class Worker {
       return
     }
     for (const entry of entries) {
-      this.start(entry).catch((error: unknown) =>
+      this.start(entry)?.catch((error: unknown) =>
         log.error({ err: error }, 'a run could not be recorded: it is given back and runs again'),
       )
     }
@@ -335,28 +337,36 @@ export class Worker {
     }
   }
 
-  private async start(entry: HeldEntry): Promise<void> {
+  /** Null: it is not to be started any more. Hardly anything here waits, since a run that does nothing costs mostly waiting. */
+  private start(entry: HeldEntry): Promise<void> | null {
     const { databaseClock, metrics, ports } = this.options
-    if (!this.entries.has(entry.run.token) || entry.begun) return
+    const { run, definition, stop } = entry
+    if (!this.entries.has(run.token) || entry.begun) return null
     entry.begun = true
     const startedAt = databaseClock.atLeast()
     metrics.startLag.observe(Math.max(0, startedAt - entry.availableAt) / 1000)
-    if (entry.definition === null) {
-      await this.finish(entry, startedAt, definitionGone)
+    if (definition === null) return this.finish(entry, startedAt, definitionGone)
+    return ports
+      .deliver(run, definition, stop, { startedAt, confirm: () => this.confirmations.ask(entry) })
+      .then(
+        (delivered) => this.conclude(entry, startedAt, delivered),
+        (error: unknown) => this.conclude(entry, startedAt, deliveryBroke(error)),
+      )
+  }
+
+  private conclude(
+    entry: HeldEntry,
+    startedAt: number,
+    delivered: Delivered | Closed,
+  ): Promise<void> | undefined {
+    if (isClosed(delivered)) {
+      this.forget(entry)
       return
     }
-    const delivered = await ports
-      .deliver(entry.run, entry.definition, entry.stop.signal, {
-        startedAt,
-        confirm: () => this.confirmations.ask(entry),
-      })
-      .catch((error: unknown) => deliveryBroke(error))
-    if (delivered.outcome === 'closed') return this.forget(entry)
     const stopped = delivered.reason === 'worker_stopped'
     // A result that came all the same is the result.
     const ended = stopped ? (entry.ending?.delivered ?? this.lostByStopping(entry, delivered)) : delivered
-    if (ended === null) await this.giveUp(entry)
-    else await this.finish(entry, startedAt, ended)
+    return ended === null ? this.giveUp(entry) : this.finish(entry, startedAt, ended)
   }
 
   /** Where the job must never run twice, what was begun and cut short is closed as it is. Otherwise null: it is given back. */
@@ -374,13 +384,19 @@ export class Worker {
 
   private async finish(entry: HeldEntry, startedAt: number | null, delivered: Delivered): Promise<void> {
     const { ports, databaseClock, log } = this.options
+    const { outcome, retryable, retryAfterMs, reason, error, result } = delivered
     try {
       const answer = await ports.close({
         run: entry.run,
         definition: entry.definition?.definition ?? null,
         startedAt,
         finishedAt: Math.max(databaseClock.atLeast(), startedAt ?? 0),
-        ...delivered,
+        outcome,
+        retryable,
+        retryAfterMs,
+        reason,
+        error,
+        result,
       })
       if (answer === 'stale')
         log.warn({ job: entry.definition?.jobId }, 'a result came after its lease was lost: kept as stale')

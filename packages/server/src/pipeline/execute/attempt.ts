@@ -1,0 +1,74 @@
+import { runIdOf } from '../../platform/ids.js'
+import type { Attempt, AttemptEffects } from '../../targets/target.js'
+import { idempotencyKeyOf } from '../idempotency-key.js'
+import type { LeasedRun, RunDefinition } from '../run.js'
+
+/** What a worker can do for an attempt beside delivering it. */
+export interface Offers {
+  confirm?: () => Promise<void>
+  effects?: (attempt: Attempt) => AttemptEffects
+}
+
+/** One attempt, as its target sees it. Ids and keys are texts that take longer to write than most runs: only where they are read. */
+export class RunAttempt implements Attempt {
+  readonly confirm?: () => Promise<void>
+  readonly effects?: AttemptEffects
+  private key: string | null = null
+  private id: string | null = null
+
+  constructor(
+    private readonly run: LeasedRun,
+    private readonly of: RunDefinition,
+    offers: Offers,
+  ) {
+    if (offers.confirm !== undefined) this.confirm = offers.confirm
+    if (offers.effects !== undefined) this.effects = offers.effects(this)
+  }
+
+  get tenant(): number {
+    return this.run.tenant
+  }
+
+  get jobId(): string {
+    return this.of.jobId
+  }
+
+  get jobName(): string {
+    return this.of.definition.name
+  }
+
+  get runId(): string {
+    this.id ??= runIdOf(this.run)
+    return this.id
+  }
+
+  get scheduledAt(): number {
+    return this.run.due
+  }
+
+  get attempt(): number {
+    return this.run.attempt
+  }
+
+  get token(): number {
+    return this.run.token
+  }
+
+  get catchUp(): boolean {
+    return this.run.catchUp
+  }
+
+  get idempotencyKey(): string {
+    this.key ??= idempotencyKeyOf(this.run, this.of)
+    return this.key
+  }
+
+  get payload(): unknown {
+    return 'payload' in this.run ? this.run.payload : this.of.definition.payload
+  }
+
+  get timeoutMs(): number {
+    const ofJob = this.of.definition.timeout_seconds * 1000
+    return Math.min(ofJob, this.run.guard?.timeoutMs ?? Number.POSITIVE_INFINITY)
+  }
+}
