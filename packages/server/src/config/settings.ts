@@ -210,7 +210,7 @@ export const settings = {
     group: 'Execution',
     default: 200,
     min: 1,
-    max: 100_000,
+    max: 2_000_000,
     doc: 'Runs that one worker process executes at once.',
   },
   runLeaseSeconds: {

@@ -19,7 +19,7 @@ function elementText(value: ParamValue): string {
   if (typeof value === 'boolean') return value ? 't' : 'f'
   if (typeof value === 'string') return quoted(value)
   if (Buffer.isBuffer(value)) return `"\\\\x${value.toString('hex')}"`
-  return arrayText(value as readonly ParamValue[])
+  return arrayText(value)
 }
 
 const special = /["\\]/

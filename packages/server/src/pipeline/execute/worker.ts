@@ -64,6 +64,9 @@ function leaseLost(): TaskStoppedError {
 /** However much room there is: one statement ends in good time, and the others get their share of a burst. */
 const mostPerLease = 1_000
 
+/** So many are started in one go. */
+const mostPerStart = 500
+
 /** A leased-ahead run starts only if the last look for revocations is younger than this. */
 const freshLookMs = 1_000
 
@@ -304,7 +307,15 @@ export class Worker {
     this.line.add(entries)
   }
 
+  /** A crowd is started in parts: between them its first results are on their way to the database. */
   private async startAll(entries: HeldEntry[]): Promise<void> {
+    for (let at = 0; at < entries.length; at += mostPerStart) {
+      if (at > 0) await new Promise((resolve) => setImmediate(resolve))
+      await this.startSome(entries.slice(at, at + mostPerStart))
+    }
+  }
+
+  private async startSome(entries: HeldEntry[]): Promise<void> {
     const { clock, log } = this.options
     const oldestAllowed = clock.monotonic() - freshLookMs
     const unlooked = entries.some((entry) => Math.max(entry.lookedAt, this.lookedAt) < oldestAllowed)

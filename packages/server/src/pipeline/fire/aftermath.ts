@@ -35,6 +35,7 @@ export class Aftermath {
     const { metrics, onFired, onDeferred, disown } = this.options
     const byJob = new Map(ticks.map((tick) => [tick.timer.job, tick]))
     const refused = new Set<number>()
+    const counts = new Map<Decision, number>()
     const deferred = { ticks: 0, jobs: 0 }
     let fired = false
     let left = false
@@ -42,7 +43,7 @@ export class Aftermath {
     for (const { job, now, decision, token = null } of decided) {
       const tick = byJob.get(job)
       if (tick === undefined) continue
-      metrics.ticks.inc({ decision })
+      counts.set(decision, (counts.get(decision) ?? 0) + 1)
       if (decision === 'fired') {
         fired = true
         left ||= token === null
@@ -55,6 +56,7 @@ export class Aftermath {
       } else if (decision === 'refused') refused.add(tick.timer.partition)
       this.follow(tick, decision, now)
     }
+    for (const [decision, count] of counts) metrics.ticks.inc({ decision }, count)
     if (refused.size > 0) {
       metrics.refusedByEpoch.inc(refused.size)
       disown(owned.filter(({ partition }) => refused.has(partition)))

@@ -11,8 +11,6 @@ const mostKnown = 50_000
  */
 export class KnownTimers {
   private readonly timers = new Map<number, DueTimer>()
-  /** Taken from here, and not read since. */
-  private readonly trusted = new WeakSet<DueTimer>()
 
   /** The timer, once, if it is known to start then; null: it has to be read. */
   take(job: number, { partition, startAt }: Whereabouts, now: number): DueTimer | null {
@@ -20,9 +18,7 @@ export class KnownTimers {
     if (timer === undefined) return null
     this.timers.delete(job)
     if (timer.start_at !== startAt || timer.partition !== partition) return null
-    const taken = { ...timer, now }
-    this.trusted.add(taken)
-    return taken
+    return { ...timer, now, remembered: true }
   }
 
   /** Those whose timers were not as they were known: they have to be read after all. */
@@ -30,7 +26,7 @@ export class KnownTimers {
     const changed = new Set(decided.flatMap(({ job, decision }) => (decision === 'changed' ? [job] : [])))
     return new Map(
       ticks
-        .filter(({ timer }) => changed.has(timer.job) && this.trusted.has(timer))
+        .filter(({ timer }) => changed.has(timer.job) && timer.remembered === true)
         .map(({ timer: { job, partition, start_at: startAt } }) => [job, { partition, startAt }]),
     )
   }

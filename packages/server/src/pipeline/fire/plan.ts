@@ -2,6 +2,7 @@ import { type JobDefinition, limits } from '@carillon/contract'
 import { decideTick, type TickRange } from '../../time/missed.js'
 import { type CalendarSet, parseSchedule, type Schedule } from '../../time/schedule.js'
 import { jobIdOf } from '../../platform/ids.js'
+import { namesCalendar } from '../calendars.js'
 import { jitterMs } from '../../time/jitter.js'
 import { spreadMs } from '../spread.js'
 import { noTickChanges, type TickChanges } from '../tick-changes.js'
@@ -28,6 +29,8 @@ export interface DueTimer {
   /** Without payload and target: a tick does not depend on them. */
   definition: Omit<JobDefinition, 'payload' | 'target'>
   now: number
+  /** As this process left it, not as it was read just now. */
+  remembered?: true
 }
 
 /** One row for the firing statement: what this tick becomes, and where the cursor goes. */
@@ -76,8 +79,7 @@ export function planTick(
   changes: TickChanges = noTickChanges,
 ): PlannedTick {
   const { definition } = timer
-  checkNumbers(definition)
-  const all = parseSchedule({ ...definition, calendars })
+  const all = scheduleOf(definition, calendars)
   if (changes.isSkipped(timer.due)) return passOver(timer, terms, all, changes)
   const schedule = changes.left(all, changes.come(Number.MAX_SAFE_INTEGER, timer.now))
   const decision = decideTick({
@@ -115,6 +117,19 @@ export function planTick(
   }
 }
 
+/** By the definition that they were read from, as long as that is remembered with its timer: equal ones are the same object then. */
+const schedules = new WeakMap<DueTimer['definition'], Schedule>()
+
+/** Reading a schedule takes longer than finding its next tick. One that depends on calendars is read again: they change. */
+function scheduleOf(definition: DueTimer['definition'], calendars: CalendarSet): Schedule {
+  const known = schedules.get(definition)
+  if (known !== undefined) return known
+  checkNumbers(definition)
+  const schedule = parseSchedule({ ...definition, calendars })
+  if (!namesCalendar(definition)) schedules.set(definition, schedule)
+  return schedule
+}
+
 /** A tick that somebody asked to leave out: it is noted at its time, and the cursor goes on. */
 function passOver(timer: DueTimer, terms: Terms, schedule: Schedule, changes: TickChanges): PlannedTick {
   const next = schedule.next(timer.due)
@@ -140,8 +155,11 @@ function nextStart(
   changes: TickChanges,
 ): number | null {
   if (next === null) return null
-  const spread = spreadMs(jobIdOf(uuid), definition, widening(schedule, next, definition, terms))
-  return changes.movedTo(next) ?? next + spread
+  const moved = changes.movedTo(next)
+  if (moved !== null) return moved
+  // Most jobs have neither jitter nor window, and the id to spread them by is a long text.
+  if (definition.jitter_seconds === 0 && definition.fire_window_seconds === 0) return next
+  return next + spreadMs(jobIdOf(uuid), definition, widening(schedule, next, definition, terms))
 }
 
 /** A tick that was moved to an earlier time is missed only when its own time has passed, too. */

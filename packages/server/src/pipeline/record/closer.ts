@@ -126,11 +126,14 @@ export class Closer {
     for (let tries = 1; ; tries++) {
       try {
         const answers = await this.send(batch)
+        const counts = new Map<string, number>()
         for (const { result, verdict, settle } of batch) {
           const answer = answers.get(result.run.token) ?? 'stale'
-          metrics.attempts.inc({ outcome: answer === 'stale' ? 'stale' : verdict.outcome })
+          const outcome = answer === 'stale' ? 'stale' : verdict.outcome
+          counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
           settle(answer)
         }
+        for (const [outcome, count] of counts) metrics.attempts.inc({ outcome }, count)
         return
       } catch (error) {
         if (isAboutARow(error)) return this.writeApart(batch, error)
