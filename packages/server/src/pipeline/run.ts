@@ -24,6 +24,8 @@ export interface LeasedRun extends RunIdentity {
   payload?: unknown
   /** What its host's protection says of it. Left out where nothing was asked. */
   guard?: RunGuard
+  /** Where whoever made the run had it at hand: it need not be read. */
+  definition?: RunDefinition
 }
 
 export interface RunGuard {

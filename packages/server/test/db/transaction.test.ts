@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { step, takeAway, useHandlerTable } from '../kit/handler-table.js'
 import { ledgerOf, putRuns, queueOf } from '../kit/rows.js'
 import { useTasks } from '../kit/tasks.js'
-import { until } from '../kit/until.js'
 import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
@@ -213,17 +212,18 @@ describe('a lost lease', () => {
   })
 
   test('to a successor that is done first: the slow one writes nothing', async () => {
-    const slow = step()
+    const [inside, slow] = [step(), step()]
     const { node } = await taskNode((_input, ctx) =>
       ctx.transaction(async (sql) => {
         await make(sql, ctx)
+        inside.open()
         if (ctx.attempt === 1) await slow.passed
       }),
     )
     const job = await node.register()
     await putRuns(house(), job)
     await node.worker.leaseOnce()
-    await until('the slow one is inside', () => Promise.resolve(node.delivered.length === 1))
+    await inside.passed
     await takeAway(house())
     await node.worker.leaseOnce()
     await house().finished(node, 1)

@@ -287,7 +287,7 @@ export class Worker {
     // Held from here on, whatever happens next: a failure below must not forget a leased run.
     const entries = runs.map((run) => ({
       run,
-      definition: null as RunDefinition | null,
+      definition: run.definition ?? null,
       availableAt: run.availableAt,
       lookedAt: sentAt,
       begun: false,
@@ -297,8 +297,9 @@ export class Worker {
     for (const entry of entries) this.entries.set(entry.run.token, entry)
     this.options.metrics.inFlight.set(this.entries.size)
     try {
-      await this.definitions.load(runs)
-      for (const entry of entries) entry.definition = this.definitions.of(entry.run)
+      const unknown = entries.filter(({ definition }) => definition === null)
+      if (unknown.length > 0) await this.definitions.load(unknown.map(({ run }) => run))
+      for (const entry of unknown) entry.definition = this.definitions.of(entry.run)
     } catch (error) {
       for (const { run } of entries) this.entries.delete(run.token)
       this.leaseInDoubt = true

@@ -1,6 +1,7 @@
-import type { LeasedRun } from '../run.js'
+import { jobIdOf } from '../../platform/ids.js'
+import type { LeasedRun, RunDefinition } from '../run.js'
 import type { Decided, OwnedPartition, Receiver } from './fire-statement.js'
-import type { PlannedTick } from './plan.js'
+import type { DueTimer, PlannedTick } from './plan.js'
 
 /** What the worker of this process offers for one statement. One of the two has to be said, whatever becomes of it. */
 export interface Offer extends Receiver {
@@ -53,7 +54,22 @@ export function runsFor(
       holder,
       catchUp: false,
       guard: { probe: false, timeoutMs: timeout === null ? null : timeout * 1000 },
+      ...definitionOf(timer),
     })
   }
   return runs
+}
+
+/** By the definition as it was read: an id is a long text to be made once a job, not once a run. */
+const whole = new WeakMap<DueTimer['definition'], { definition: RunDefinition }>()
+
+/** The definition that a run was made with, if it was read whole. */
+function definitionOf({ uuid, definition }: DueTimer): { definition?: RunDefinition } {
+  const known = whole.get(definition)
+  if (known !== undefined) return known
+  const { target } = definition
+  if (target === undefined || !('payload' in definition)) return {}
+  const made = { definition: { jobId: jobIdOf(uuid), definition: definition as RunDefinition['definition'] } }
+  whole.set(definition, made)
+  return made
 }

@@ -26,8 +26,8 @@ export interface DueTimer {
   place: string | null
   /** The latest tick that somebody skipped or moved; null: none ever. */
   ticks_changed_until: number | null
-  /** Without payload and target: a tick does not depend on them. */
-  definition: Omit<JobDefinition, 'payload' | 'target'>
+  /** Short ones whole, long ones without payload and target: a tick does not depend on them. */
+  definition: Omit<JobDefinition, 'payload' | 'target'> & Partial<Pick<JobDefinition, 'payload' | 'target'>>
   now: number
   /** As this process left it, not as it was read just now. */
   remembered?: true
