@@ -269,7 +269,7 @@ describe('a change of a calendar at once with', () => {
     await house().clock.advance(8_500)
     for (const owner of house().nodes) await owner.beat()
     for (const owner of house().nodes) {
-      meddleWith(owner.database, 'fire', async (send) => {
+      meddleWith(owner.database, 'fire-plain', async (send) => {
         await calendars.put(1, 'closed', closed(tick, tick + 5_000))
         return send()
       })

@@ -146,7 +146,7 @@ describe('a tick that is skipped', () => {
     await house().clock.advance(9_000)
     await node.beat()
     // The skip comes between the look at the timer and the firing statement.
-    const undo = meddleWith(node.database, 'fire', async (send) => {
+    const undo = meddleWith(node.database, 'fire-plain', async (send) => {
       undo()
       await node.ticks.skip(1, job.job_id, { at: iso(first(job)) })
       return send()

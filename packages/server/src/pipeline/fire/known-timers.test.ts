@@ -47,6 +47,7 @@ test('after a tick was fired the next one of its timer is known, by its start, o
     accounted_through: 1_000,
     runs: 3,
     now: 1_900,
+    remembered: true,
   })
   expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toBeNull()
 })
