@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { startCarillon } from '../carillon.mjs'
+import { nodeArgs } from '../lib/node-args.mjs'
 import { now, round } from '../lib/figures.mjs'
 import { requestOf, converse } from '../lib/raw-http.mjs'
 
@@ -61,7 +62,7 @@ export class Carillon {
       ...this.settings,
       ...more,
     }
-    const carillon = await startCarillon(args, env, profiling(this.#house.profile))
+    const carillon = await startCarillon(args, env, [...nodeArgs, ...profiling(this.#house.profile)])
     this.#started.push(carillon)
     return carillon
   }

@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { nodeArgs } from '../lib/node-args.mjs'
 import { installPeers } from '../peers/install.mjs'
 
 export const peerNames = ['graphile-worker', 'pg-boss', 'bullmq']
@@ -29,6 +30,7 @@ export class Peer {
     this.groups = onRedis ? { redis: [redis.pid] } : { postgres: [pid] }
     this.#child = fork(host, [name, installPeers()], {
       serialization: 'advanced',
+      execArgv: nodeArgs,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     this.groups.peer = [this.#child.pid]
