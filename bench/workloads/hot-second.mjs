@@ -13,10 +13,12 @@ import { Probe } from '../probe/probe.mjs'
 export const score = { figure: 'runs_per_s', better: 'higher' }
 export const defaults = { n: [100_000] }
 export const smoke = { n: [1_000], repeats: 1 }
+/** What is due at once is known long before: there is time to stage all of it. */
+const stagingMs = (n) => Math.min(60_000, 3_000 + Math.round(n / 8))
 const settings = (n) => ({
   // Room for all of them: half of what is free may be handed over as it is made.
   CARILLON_WORKER_CONCURRENCY: String(Math.min(2_000_000, Math.max(1_000, 2 * n + 1_000))),
-  CARILLON_STAGE_AHEAD_MS: '10000',
+  CARILLON_STAGE_AHEAD_MS: String(stagingMs(n)),
   CARILLON_LEASE_AHEAD_MS: '10000',
   // Late is not missed here: how long it takes is what is measured.
   CARILLON_LATE_TOLERANCE_SECONDS: '3600',
@@ -113,11 +115,10 @@ async function drain(contestant, n, factor) {
 
 /** All at one instant that lies far enough ahead, also to stage them all before it: what is due at once is known long before. */
 async function register(contestant, n, factor) {
-  const stagingMs = 2_500 + n / 15
-  const instant = Math.ceil((now() + factor * (2_500 + n / 6) + stagingMs) / 1_000) * 1_000
+  const instant = Math.ceil((now() + factor * (2_500 + n / 6) + stagingMs(n)) / 1_000) * 1_000
   const registeredMs = await contestant.schedule(new Array(n).fill(instant))
   await contestant.settle()
-  if (instant - now() < stagingMs) throw new TooLate(`Registering ${n} took longer than there was time.`)
+  if (instant - now() < stagingMs(n)) throw new TooLate(`Registering ${n} took longer than there was time.`)
   return { instant, registeredMs }
 }
 
