@@ -119,7 +119,7 @@ export async function createJobs(
 }
 
 /** Who registers each: the jobs of one call have one caller, calls of several people may share the statement. */
-function auditParams(candidates: readonly Candidate[]) {
+export function auditParams(candidates: readonly Candidate[]) {
   const places = new Map<Caller, number>()
   const callers = candidates.map(({ caller }) => {
     if (caller === null) return 0
