@@ -1166,7 +1166,7 @@ CREATE INDEX jobs_by_state ON carillon.jobs USING btree (tenant, state, job) WHE
 
 CREATE INDEX jobs_by_tag ON carillon.jobs USING gin (tags) WHERE ((tags <> '[]'::jsonb) AND (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text])));
 
-CREATE INDEX jobs_changed ON carillon.jobs USING btree (changed_at);
+CREATE INDEX jobs_changed ON carillon.jobs USING btree (changed_at) WHERE (changed_at > 0);
 
 CREATE INDEX jobs_collected ON carillon.jobs USING btree (ended_at) WHERE (state = 'collected'::text);
 

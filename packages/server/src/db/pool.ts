@@ -105,8 +105,7 @@ export class Database implements Runner {
     try {
       await client.query(begin)
       const result = await work({
-        run: async (statement, params) =>
-          rowsOf(statement, await client.query(queryOf(statement, params))) as never,
+        run: async (statement, params) => rowsOf(statement, await client.query(queryOf(statement, params))),
         apart: (part) => apart(client, part),
       })
       await client.query('COMMIT')

@@ -16,8 +16,10 @@ afterAll(() => database.close())
 /** The elements as Postgres writes them, and how many it counts. */
 async function readBack(type: string, array: Buffer): Promise<string[]> {
   const { rows } = await session.query<{ elements: string[] }>(
-    `SELECT coalesce(array_agg(each::text ORDER BY place), '{}') AS elements
-     FROM unnest($1::${type}[]) WITH ORDINALITY AS a (each, place)`,
+    [
+      "SELECT coalesce(array_agg(each::text ORDER BY place), '{}') AS elements",
+      `FROM unnest($1::${type}[]) WITH ORDINALITY AS a (each, place)`,
+    ].join(' '),
     [array],
   )
   return rows[0]?.elements ?? []

@@ -16,6 +16,7 @@
 -- @param froms bigint[]
 -- @param dues bigint[]
 -- @param start_ats bigint[]
+-- @param far_ms bigint
 -- @param zone_data text
 -- @param min_interval int
 -- @param max_jobs int
@@ -54,8 +55,10 @@ input AS MATERIALIZED (
 ),
 made AS (
   INSERT INTO carillon.jobs (job, id, tenant, partition, name, definition, one_off, route, effective_from, zone_data,
-                             created_at, updated_at)
-  SELECT job, id, :tenant, partition, name, definition, one_off, route, from_ms, :zone_data, now, now FROM input
+                             created_at, updated_at, changed_at)
+  SELECT job, id, :tenant, partition, name, definition, one_off, route, from_ms, :zone_data, now, now,
+         CASE WHEN start_at > now + :far_ms THEN 0 ELSE carillon.now_ms() END
+  FROM input
 ),
 timed AS (
   INSERT INTO carillon.timers (job, tenant, due, start_at, accounted_through, partition)

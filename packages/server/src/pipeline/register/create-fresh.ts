@@ -5,7 +5,7 @@ import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { partitionOf } from '../../platform/partition.js'
 import type { Candidate } from './candidate.js'
-import { auditParams, type Fate, type Quota } from './create.js'
+import { auditParams, farMs, type Fate, type Quota } from './create.js'
 
 interface FreshParams {
   tenant: number
@@ -19,6 +19,7 @@ interface FreshParams {
   froms: Buffer
   dues: Buffer
   start_ats: Buffer
+  far_ms: number
   zone_data: string
   min_interval: number | null
   max_jobs: number
@@ -90,6 +91,7 @@ export async function createFreshJobs(
       froms: int8s(candidates.map(({ job }) => job.from)),
       dues: int8s(candidates.map(({ job }) => job.due)),
       start_ats: int8s(candidates.map(({ job }) => job.startAt)),
+      far_ms: farMs,
       zone_data: process.versions.tz ?? 'unknown',
       min_interval: candidates[0]?.terms.minInterval ?? null,
       max_jobs: quota.maxJobs,

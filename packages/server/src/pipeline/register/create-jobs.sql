@@ -7,6 +7,7 @@
 --   other_terms the tenant's own limits are not those that the jobs were checked by: nothing is done
 --   known       its idempotency key has an answer already
 --   key_in_use  somebody is at work under its idempotency key
+-- A job that starts later than `far_ms` from now is not told to the schedulers (changed_at 0): they read it when they come to it.
 -- A job that comes with an idempotency key leaves its answer under it, in this statement. A key that another process keeps
 -- between the snapshot and the insert fails on the primary key, and with it all of this: sent again, it is `known`.
 -- Locks: an advisory lock per key (never waited for), then the tenant's counter, which puts statements of one tenant in a
@@ -22,6 +23,7 @@
 -- @param froms bigint[]
 -- @param dues bigint[]
 -- @param start_ats bigint[]
+-- @param far_ms bigint
 -- @param zone_data text
 -- @param min_interval int
 -- @param max_jobs int
@@ -80,8 +82,9 @@ counted AS (
 ),
 made AS (
   INSERT INTO carillon.jobs (id, tenant, partition, name, definition, one_off, route, effective_from, zone_data,
-                             created_at, updated_at)
-  SELECT id, :tenant, partition, name, definition, one_off, route, from_ms, :zone_data, now, now
+                             created_at, updated_at, changed_at)
+  SELECT id, :tenant, partition, name, definition, one_off, route, from_ms, :zone_data, now, now,
+         CASE WHEN start_at > now + :far_ms THEN 0 ELSE carillon.now_ms() END
   FROM wanted CROSS JOIN counted
   WHERE wanted.turn <= counted.granted
   ORDER BY wanted.turn

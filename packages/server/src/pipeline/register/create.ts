@@ -19,6 +19,7 @@ interface CreateParams {
   froms: number[]
   dues: number[]
   start_ats: number[]
+  far_ms: number
   zone_data: string
   min_interval: number | null
   max_jobs: number
@@ -79,6 +80,12 @@ export interface Quota {
   createPerSecond: number
 }
 
+/**
+ * Twice the longest horizon that a scheduler can have (CARILLON_HORIZON_SECONDS): it comes to what starts later by reading on, also
+ * when the job is committed only while it does.
+ */
+export const farMs = 2 * 3_600_000
+
 const createStatement = statement<CreateParams, CreateRow>(new URL('./create-jobs.sql', import.meta.url))
 
 /**
@@ -103,6 +110,7 @@ export async function createJobs(
     froms: candidates.map(({ job }) => job.from),
     dues: candidates.map(({ job }) => job.due),
     start_ats: candidates.map(({ job }) => job.startAt),
+    far_ms: farMs,
     zone_data: process.versions.tz ?? 'unknown',
     min_interval: candidates[0]?.terms.minInterval ?? null,
     max_jobs: quota.maxJobs,

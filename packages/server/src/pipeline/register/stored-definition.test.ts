@@ -1,7 +1,7 @@
 import type { JobDefinition, JobInput } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
-import { defineJob } from '../pipeline/register/definition.js'
-import { storedText, wholeDefinition } from './stored-definition.js'
+import { defineJob } from './definition.js'
+import { storedText, wholeDefinition } from '../../db/stored-definition.js'
 
 function definitionOf(input: Partial<JobInput>): JobDefinition {
   const terms = { jobId: 'job_00000000000000000000000001', now: 1_794_833_650_925, minIntervalMs: 1_000 }
