@@ -23,7 +23,7 @@ export function authenticate(app: FastifyInstance, access: AccessPort): void {
     if (needs[operation] === 'open') return done()
     const goOn = (caller: Caller) => {
       request.caller = caller
-      onBehalfOf(caller, done)
+      done()
     }
     const refuse = (error: unknown) => done(error as Error)
     let caller: Caller | Promise<Caller>
@@ -35,7 +35,7 @@ export function authenticate(app: FastifyInstance, access: AccessPort): void {
     if (caller instanceof Promise) caller.then(goOn, refuse)
     else goOn(caller)
   })
-  // A body arrives in events of the socket, which know nothing of whom they are for.
+  // Not before: a body arrives in events of the socket, which know nothing of whom they are for.
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.caller === null) done()
     else onBehalfOf(request.caller, done)
