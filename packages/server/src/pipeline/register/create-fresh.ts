@@ -1,38 +1,9 @@
 import { CarillonError } from '@carillon/contract'
-import { booleans, int2s, int4s, int8s, jsonbs, texts, uuids } from '../../db/binary-arrays.js'
 import { isUniqueViolation } from '../../db/errors.js'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
-import { partitionOf } from '../../platform/partition.js'
 import type { Candidate } from './candidate.js'
-import { auditParams, farMs, type Fate, type Quota } from './create.js'
-
-interface FreshParams {
-  tenant: number
-  uuids: Buffer
-  partitions: Buffer
-  names: Buffer
-  definitions: Buffer
-  one_offs: Buffer
-  routes: Buffer
-  nows: Buffer
-  froms: Buffer
-  dues: Buffer
-  start_ats: Buffer
-  far_ms: number
-  zone_data: string
-  min_interval: number | null
-  max_jobs: number
-  per_second: number | null
-  look: boolean
-  job_ids: Buffer
-  /** For each job the place of its caller in the four that follow; 0: nobody is calling. */
-  callers: Buffer
-  actors: string[]
-  actor_keys: (string | null)[]
-  actions: string[]
-  request_ids: string[]
-}
+import { type CreateCall, type Fate, type JobParams, jobParams } from './create.js'
 
 interface FreshRow {
   as_checked: boolean
@@ -45,7 +16,7 @@ interface FreshRow {
   served: number[] | null
 }
 
-const freshStatement = statement<FreshParams, FreshRow>(new URL('./create-fresh-jobs.sql', import.meta.url))
+const freshStatement = statement<JobParams, FreshRow>(new URL('./create-fresh-jobs.sql', import.meta.url))
 
 /** Statements of a tenant that look at each name, after one that found a name taken: there may be more of them. */
 const carefulAfterOne = 16
@@ -73,36 +44,14 @@ export class FreshNames {
  */
 export async function createFreshJobs(
   runner: Runner,
-  { tenant, quota, look }: { tenant: number; quota: Quota; look: boolean },
+  call: CreateCall,
   candidates: readonly Candidate[],
   routes: readonly number[],
 ): Promise<Fate[] | null> {
-  const { job_ids, callers, ...audit } = auditParams(candidates)
   try {
-    const [row] = await runner.run(freshStatement, {
-      tenant,
-      uuids: uuids(candidates.map(({ uuid }) => uuid)),
-      partitions: int2s(candidates.map(({ uuid }) => partitionOf(uuid))),
-      names: texts(candidates.map(({ job }) => job.definition.name)),
-      definitions: jsonbs(candidates.map(({ text }) => text)),
-      one_offs: booleans(candidates.map(({ job }) => job.oneOff)),
-      routes: int4s(routes),
-      nows: int8s(candidates.map(({ now }) => now)),
-      froms: int8s(candidates.map(({ job }) => job.from)),
-      dues: int8s(candidates.map(({ job }) => job.due)),
-      start_ats: int8s(candidates.map(({ job }) => job.startAt)),
-      far_ms: farMs,
-      zone_data: process.versions.tz ?? 'unknown',
-      min_interval: candidates[0]?.terms.minInterval ?? null,
-      max_jobs: quota.maxJobs,
-      per_second: quota.createPerSecond === 0 ? null : quota.createPerSecond,
-      look,
-      job_ids: texts(job_ids),
-      callers: int4s(callers),
-      ...audit,
-    })
+    const [row] = await runner.run(freshStatement, jobParams(call, candidates, routes))
     if (row === undefined)
-      throw new CarillonError('internal_error', { detail: `There is no tenant ${tenant}.` })
+      throw new CarillonError('internal_error', { detail: `There is no tenant ${call.tenant}.` })
     return fatesOf(row, routes)
   } catch (error) {
     if (isUniqueViolation(error, 'jobs_live_name')) return null

@@ -16,7 +16,7 @@
 -- @param uuids uuid[]
 -- @param partitions smallint[]
 -- @param names text[]
--- @param definitions jsonb
+-- @param definitions jsonb[]
 -- @param one_offs boolean[]
 -- @param routes int[]
 -- @param nows bigint[]
@@ -44,10 +44,9 @@
 -- @param request_ids text[]
 WITH input AS MATERIALIZED (
   SELECT *
-  FROM ROWS FROM (unnest(:uuids, :partitions, :names, :one_offs, :routes, :nows, :froms, :dues, :start_ats,
-                         :job_ids, :callers),
-                  jsonb_array_elements(:definitions))
-    WITH ORDINALITY AS i (id, partition, name, one_off, route, now, from_ms, due, start_at, job_id, caller, definition, place)
+  FROM unnest(:uuids, :partitions, :names, :definitions, :one_offs, :routes, :nows, :froms, :dues, :start_ats,
+              :job_ids, :callers)
+    WITH ORDINALITY AS i (id, partition, name, definition, one_off, route, now, from_ms, due, start_at, job_id, caller, place)
 ),
 terms AS MATERIALIZED (
   SELECT coalesce(max_jobs, :max_jobs) AS max_jobs, coalesce(create_per_second, :per_second) AS per_second,
@@ -60,7 +59,10 @@ keyed AS MATERIALIZED (
               THEN pg_try_advisory_xact_lock(hashtextextended(k.key, :tenant)) END AS free
   FROM unnest(:key_places, :keys, :requests, :heads, :unserved, :tails, :locations)
     AS k (place, key, request, head, unserved, tail, location)
-  LEFT JOIN carillon.idempotency_keys a ON a.tenant = :tenant AND a.key = k.key
+  -- Named once more: a plan that was made when there were few keys would read all of the tenant's for each statement.
+  LEFT JOIN (
+    SELECT * FROM carillon.idempotency_keys WHERE tenant = :tenant AND key = ANY (:keys)
+  ) a ON a.key = k.key
 ),
 wanted AS MATERIALIZED (
   SELECT input.*, row_number() OVER (ORDER BY input.place) AS turn
