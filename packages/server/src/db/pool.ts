@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { placeElements, plainElements } from './array-text.js'
 import { codeOf, isDatabaseUnavailable } from './errors.js'
 import { type Statement, valuesOf } from './statement.js'
+import { wholeDefinition } from './stored-definition.js'
 
 export interface DatabaseOptions {
   url: string
@@ -61,7 +62,7 @@ export class Database implements Runner {
     params: Params,
   ): Promise<Row[]> {
     if (this.options.confinedTo === undefined) {
-      return (await this.pool.query<Row>(queryOf(statement, params))).rows
+      return rowsOf(statement, await this.pool.query<Row>(queryOf(statement, params)))
     }
     const client = await this.connect()
     let failure: Error | undefined
@@ -70,7 +71,7 @@ export class Database implements Runner {
     }
     client.on('error', onError)
     try {
-      return (await client.query<Row>(queryOf(statement, params))).rows
+      return rowsOf(statement, await client.query<Row>(queryOf(statement, params)))
     } catch (error) {
       // What the server says about a statement leaves the connection as it was. Anything else may have broken it.
       if (!(error instanceof pg.DatabaseError) || isDatabaseUnavailable(error))
@@ -105,7 +106,7 @@ export class Database implements Runner {
     try {
       await client.query(begin)
       const result = await work({
-        run: async (statement, params) => (await client.query(queryOf(statement, params))).rows as never,
+        run: async (statement, params) => rowsOf(statement, await client.query(queryOf(statement, params))),
         apart: (part) => apart(client, part),
       })
       await client.query('COMMIT')
@@ -214,6 +215,17 @@ function queryOf<Params extends object, Row extends object>(
   return statement.plannedEachTime
     ? { text: statement.text, values }
     : { name: statement.name, text: statement.text, values }
+}
+
+function rowsOf<Row extends object>(
+  { wholeDefinitions }: Statement<never, Row>,
+  { rows }: { rows: Row[] },
+): Row[] {
+  if (!wholeDefinitions) return rows
+  for (const row of rows as { definition?: object | null }[]) {
+    if (row.definition != null) row.definition = wholeDefinition(row.definition)
+  }
+  return rows
 }
 
 export function connectionConfig(options: DatabaseOptions): pg.ClientConfig {

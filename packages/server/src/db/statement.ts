@@ -10,7 +10,8 @@ import { arrayText } from './array-text.js'
  *     -- @param partitions smallint[]
  *     SELECT … WHERE partition = ANY(:partitions)
  *
- * `-- @plan each-time` keeps it from being prepared under a name. Each `:name` becomes a typed parameter. A name that is not declared, or declared and not used, is an error.
+ * `-- @plan each-time` keeps it from being prepared under a name; `-- @whole definition` fills in what a job's definition was stored
+ * without. Each `:name` becomes a typed parameter. A name that is not declared, or declared and not used, is an error.
  */
 export interface Statement<Params, Row> {
   readonly name: string
@@ -21,6 +22,8 @@ export interface Statement<Params, Row> {
    * holds half a million rows the next: a plan kept from the empty table would scan the full one.
    */
   readonly plannedEachTime: boolean
+  /** Its column `definition` is that of a job: rows come with the fields that it was stored without. */
+  readonly wholeDefinitions: boolean
   /** Only for the type checker: what a caller passes in and gets back. */
   readonly types?: (params: Params) => Row
 }
@@ -58,6 +61,7 @@ export function parseStatement<Params extends object, Row extends object>(
     text,
     params,
     plannedEachTime: /^--\s*@plan\s+each-time\s*$/m.test(source),
+    wholeDefinitions: /^--\s*@whole\s+definition\s*$/m.test(source),
   }
 }
 

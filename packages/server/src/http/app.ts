@@ -69,7 +69,7 @@ export function buildApp(options: AppOptions): { app: FastifyInstance; routes: r
   // The schemas of answers are documentation: what the ports give is sent as it is, never trimmed to fit.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   readOnlyJson(app)
-  addCommonHeaders(app)
+  addCommonHeaders(app, options.log)
   addComponents(app)
   app.register(async (scope) => {
     await collectOpenApi(scope, options.version)
@@ -135,7 +135,7 @@ function readOnlyJson(app: FastifyInstance): void {
   })
 }
 
-function addCommonHeaders(app: FastifyInstance): void {
+function addCommonHeaders(app: FastifyInstance, log: Logger): void {
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers({
       'X-Request-Id': request.id,
@@ -146,6 +146,7 @@ function addCommonHeaders(app: FastifyInstance): void {
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
+    if (!log.isLevelEnabled('debug')) return done()
     const { method, url } = request
     request.log.debug(
       { method, url: withoutKeys(url), status: reply.statusCode, ms: Math.round(reply.elapsedTime) },

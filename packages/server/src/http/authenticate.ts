@@ -21,15 +21,21 @@ export function authenticate(app: FastifyInstance, access: AccessPort): void {
   app.addHook('onRequest', (request, reply, done) => {
     const operation = operationOf(request)
     if (needs[operation] === 'open') return done()
-    callerOf(request, reply, operation, access).then(
-      (caller) => {
-        request.caller = caller
-        onBehalfOf(caller, done)
-      },
-      (error: unknown) => done(error as Error),
-    )
+    const goOn = (caller: Caller) => {
+      request.caller = caller
+      done()
+    }
+    const refuse = (error: unknown) => done(error as Error)
+    let caller: Caller | Promise<Caller>
+    try {
+      caller = callerOf({ request, reply, operation }, access)
+    } catch (error) {
+      return refuse(error)
+    }
+    if (caller instanceof Promise) caller.then(goOn, refuse)
+    else goOn(caller)
   })
-  // A body arrives in events of the socket, which know nothing of whom they are for.
+  // Not before: a body arrives in events of the socket, which know nothing of whom they are for.
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.caller === null) done()
     else onBehalfOf(request.caller, done)
@@ -41,26 +47,34 @@ function operationOf(request: FastifyRequest): string {
   return schema?.operationId ?? ''
 }
 
-async function callerOf(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  operation: string,
+/** Without a key nothing is looked up, and nothing waited for. */
+function callerOf(about: Request, access: AccessPort): Caller | Promise<Caller> {
+  const key = keyOf(about.request)
+  if (key !== null) return keyedCallerOf(about, key, access)
+  if (access.required) throw unauthenticated('The request has no Authorization header.')
+  const caller = new LocalCaller(about.operation, about.request.id)
+  checkNeed(about.operation, caller)
+  return caller
+}
+
+interface Request {
+  request: FastifyRequest
+  reply: FastifyReply
+  operation: string
+}
+
+async function keyedCallerOf(
+  { request, reply, operation }: Request,
+  key: string,
   access: AccessPort,
 ): Promise<Caller> {
-  const about = { operation, requestId: request.id }
-  const key = keyOf(request)
-  if (key === null) {
-    if (access.required) throw unauthenticated('The request has no Authorization header.')
-    const caller = localCaller(about)
-    checkNeed(operation, caller)
-    return caller
-  }
   const identity = await access.identify(key)
   if (identity === null) throw unauthenticated('The key is unknown, revoked or expired.')
   const { name, ...rest } = identity
   const caller: Caller = {
     ...rest,
-    ...about,
+    operation,
+    requestId: request.id,
     actor: name,
     get signal() {
       return signalOf(reply, key, access)
@@ -71,18 +85,21 @@ async function callerOf(
 }
 
 /** Without keys everybody who reaches the port is this one. */
-function localCaller(about: Pick<Caller, 'operation' | 'requestId'>): Caller {
-  return {
-    ...about,
-    tenant: defaultTenant,
-    tenantName: 'default',
-    role: 'admin',
-    actor: 'local',
-    key: null,
-    expiresAt: null,
-    get signal() {
-      return new AbortController().signal
-    },
+class LocalCaller implements Caller {
+  readonly tenant = defaultTenant
+  readonly tenantName = 'default'
+  readonly role = 'admin'
+  readonly actor = 'local'
+  readonly key = null
+  readonly expiresAt = null
+
+  constructor(
+    readonly operation: string,
+    readonly requestId: string,
+  ) {}
+
+  get signal(): AbortSignal {
+    return new AbortController().signal
   }
 }
 

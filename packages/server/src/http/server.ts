@@ -32,8 +32,13 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   if (loopbackOnly(options)) answerOnlyLoopback(app)
   const { opened } = options
   if (opened !== undefined) {
-    app.addHook('onRequest', async (request) => {
-      if (request.url.startsWith('/api/')) await opened
+    let isOpen = false
+    app.addHook('onRequest', (request, _reply, done) => {
+      if (isOpen || !request.url.startsWith('/api/')) return done()
+      opened.then(() => {
+        isOpen = true
+        done()
+      }, done)
     })
   }
   let closing = false

@@ -10,5 +10,6 @@ export function spreadMs(
   }: Pick<JobDefinition, 'jitter_seconds' | 'fire_window_seconds'>,
   windowFactor = 1,
 ): number {
+  if (jitter === 0 && window === 0) return 0
   return jitterMs(jobId, jitter) + jitterMs(`${jobId} window`, window * windowFactor)
 }

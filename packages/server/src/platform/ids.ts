@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { parse as uuidBytes, stringify as uuidText, v7 } from 'uuid'
+import { stringify as uuidText, v7 } from 'uuid'
 
 /**
  * Names outside, keys inside. `job_…` is a UUIDv7 in 26 base32 characters; `run_…` encodes the run's whole identity,
@@ -76,9 +76,11 @@ function named(prefix: string, uuid: string): string {
   let text = prefix
   let bits = 0
   let count = 2
-  for (const byte of uuidBytes(uuid)) {
-    bits = (bits << 8) | byte
-    count += 8
+  for (let at = 0; at < uuid.length; at++) {
+    const digit = hexDigit(uuid.charCodeAt(at))
+    if (digit < 0) continue
+    bits = (bits << 4) | digit
+    count += 4
     while (count >= 5) {
       count -= 5
       text += alphabet[(bits >>> count) & 31]
@@ -86,6 +88,12 @@ function named(prefix: string, uuid: string): string {
     bits &= (1 << count) - 1
   }
   return text
+}
+
+/** The value of a hexadecimal digit; -1: a hyphen. */
+function hexDigit(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48
+  return code === 45 ? -1 : (code | 32) - 87
 }
 
 function unnamed(prefix: string, id: string): string | null {

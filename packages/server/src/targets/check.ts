@@ -33,7 +33,7 @@ function problemsOf(target: Target | CommandTarget, guard: AddressGuard): FieldP
       return commandProblems(target)
     case 'http':
       return [
-        ...urlProblems(target.url, guard),
+        ...(isKnownUrl(target.url, guard) ? [] : urlProblems(target.url, guard)),
         ...headerProblems(target.headers ?? {}),
         ...bodyProblems(target),
         ...successCodeProblems(target.success_codes ?? []),
@@ -72,7 +72,23 @@ function urlProblems(text: HttpTarget['url'], guard: AddressGuard): FieldProblem
       'Remove it and send credentials in target.headers, e.g. Authorization.',
     )
   }
-  return addressProblems(url, guard).flatMap((message) => problem(message, allowHint))
+  const problems = addressProblems(url, guard).flatMap((message) => problem(message, allowHint))
+  if (problems.length === 0) remember(text, guard)
+  return problems
+}
+
+/** URLs that had no problem. Many jobs call few of them. */
+const knownUrls = new WeakMap<AddressGuard, Set<string>>()
+const mostKnown = 1_000
+
+function isKnownUrl(text: string, guard: AddressGuard): boolean {
+  return knownUrls.get(guard)?.has(text) ?? false
+}
+
+function remember(text: string, guard: AddressGuard): void {
+  const known = knownUrls.get(guard)
+  if (known === undefined || known.size >= mostKnown) knownUrls.set(guard, new Set([text]))
+  else known.add(text)
 }
 
 function addressProblems(url: URL, guard: AddressGuard): string[] {

@@ -55,7 +55,7 @@ const parsed = new BoundedCache<readonly Segment[]>(256)
 
 /** Throws invalid_template unless every variable is known and the key always fits its limit. */
 export function checkTemplate(template: string): void {
-  parse(template)
+  parsed.getOrMake(template, () => parse(template))
 }
 
 /**

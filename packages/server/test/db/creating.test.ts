@@ -82,6 +82,27 @@ test('a taken name and a job that the tables refuse take nothing from the others
   expect((await jobNames()).filter((name) => name.startsWith('good-'))).toHaveLength(18)
 })
 
+test('a statement that met a taken name leaves nothing behind: each job is there once, counted once, audited once', async () => {
+  const node = await house().node()
+  const input = (name: string) => jobInput({ name, schedule: '@every 1h' })
+  for (const taken of ['first', 'second']) {
+    await node.registry.create(1, input(taken))
+    const names = [taken, ...Array.from({ length: 20 }, (_, at) => `${taken}-${at}`)]
+    const { outcomes } = await node.registry.createMany(1, names.map(input), {
+      atomic: false,
+      onConflict: 'fail',
+    })
+    expect(outcomes.map(({ status }) => status)).toEqual(['failed', ...names.slice(1).map(() => 'created')])
+  }
+  const [counts] = await house().query(
+    `SELECT (SELECT count(*)::int FROM carillon.jobs) AS jobs, (SELECT count(*)::int FROM carillon.timers) AS timers,
+            (SELECT count(DISTINCT t.job)::int FROM carillon.timers t JOIN carillon.jobs j USING (job, tenant, partition)
+             WHERE t.start_at = t.due AND t.accounted_through = j.effective_from) AS paired,
+            (SELECT jobs FROM carillon.tenant_jobs WHERE tenant = 1) AS counted`,
+  )
+  expect(counts).toEqual({ jobs: 42, timers: 42, paired: 42, counted: 42 })
+})
+
 test('of two jobs with one name in one statement the first is created', async () => {
   const node = await house().node()
   const twins = await Promise.allSettled([

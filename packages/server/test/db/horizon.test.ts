@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { settings } from '../../src/config/settings.js'
+import { farMs } from '../../src/pipeline/register/create.js'
 import { Horizon } from '../../src/pipeline/fire/horizon.js'
 import { crowd } from '../kit/crowd.js'
 import { heldNow, ownerBelieving } from '../kit/owner.js'
@@ -137,6 +139,26 @@ test('what is created, moved, paused and deleted reaches the wheel with the next
   expect(horizon.size).toBe(3)
   expect(known(horizon, 30_000)).toEqual([moved.key])
   expect(known(horizon)).toEqual([far.key, created.key])
+})
+
+test('a job that starts long after its registration is not told, and read when the horizon comes to it', async () => {
+  const node = await house().node()
+  const { horizon } = horizonOf(node)
+  await readAll(horizon)
+  const [near, far] = await Promise.all(
+    ['@every 119m', '@every 121m'].map((schedule) => node.register({ schedule })),
+  )
+  if (!near || !far) throw new Error('no jobs')
+  const told = await house().query<{ job: number }>('SELECT job FROM carillon.jobs WHERE changed_at > 0')
+  expect(told).toEqual([{ job: near.key }])
+  await house().clock.advance(112 * minute)
+  await node.beat()
+  await readAll(horizon)
+  expect(known(horizon, 10 * minute)).toEqual([near.key, far.key])
+})
+
+test('no scheduler has a horizon of more than half of what is far away at a registration', () => {
+  expect(settings.horizonSeconds.max * 1000 * 2).toBeLessThanOrEqual(farMs)
 })
 
 test('a timer that waits for a moment of its own is heard of too when it is changed', async () => {

@@ -94,7 +94,10 @@ describe('a change of the schema shows in the dump:', () => {
     ['a value of a type', "ALTER TYPE carillon.outcome ADD VALUE 'odd'"],
     ['the end of a sequence', 'ALTER SEQUENCE carillon.tokens MAXVALUE 1000'],
     ['the start of an identity', 'ALTER TABLE carillon.tenants ALTER COLUMN tenant SET START WITH 5'],
-    ['an identity that is always made', 'ALTER TABLE carillon.jobs ALTER COLUMN job SET GENERATED ALWAYS'],
+    [
+      'an identity that is always made',
+      'ALTER TABLE carillon.alerts ALTER COLUMN alert SET GENERATED ALWAYS',
+    ],
     ['how a column is stored', 'ALTER TABLE carillon.queue ALTER COLUMN last_error SET STORAGE EXTERNAL'],
     ['a table that a crash empties', 'ALTER TABLE carillon.audit_log SET UNLOGGED'],
     ['row security taken away', 'ALTER TABLE carillon.jobs DISABLE ROW LEVEL SECURITY'],

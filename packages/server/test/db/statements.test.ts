@@ -3,6 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isAboutARow } from '../../src/db/errors.js'
 import { parseStatement } from '../../src/db/statement.js'
 import { createTestDatabase, type TestDatabase } from '../kit/test-database.js'
 
@@ -20,6 +21,25 @@ beforeAll(async () => {
 })
 
 afterAll(() => database.close())
+
+/** What a statement answers with: it is done with nothing but NULL, and undone. Those that must not be NULL give nothing. */
+async function columnsOf(text: string): Promise<{ name: string; table: string }[]> {
+  await session.query('BEGIN')
+  try {
+    const { fields } = await session.query(text.replaceAll(/\$\d+::/g, 'NULL::'))
+    const { rows } = await session.query<{ table: string }>(
+      `SELECT coalesce(c.relname, '') AS table FROM unnest($1::int[]) WITH ORDINALITY AS f (oid, place)
+       LEFT JOIN pg_class c ON c.oid = f.oid ORDER BY f.place`,
+      [fields.map(({ tableID }) => tableID)],
+    )
+    return fields.map(({ name }, at) => ({ name, table: rows[at]?.table ?? '' }))
+  } catch (error) {
+    if (!isAboutARow(error)) throw error
+    return []
+  } finally {
+    await session.query('ROLLBACK')
+  }
+}
 
 function sqlOf(file: string): string {
   return readFileSync(join(source, file), 'utf8')
@@ -63,6 +83,13 @@ describe.each(sqlFiles)('%s', (file) => {
     const findsTimers = /\(timers\.start_at, timers\.job\) >= /.test(text)
     const isNarrowed = filtersLetters || filtersJobs || narrowed.includes(file)
     expect(plannedEachTime).toBe(text.includes('carillon.queue') || isNarrowed || findsTimers)
+  })
+
+  test('fills in what the definition of a job was stored without, wherever it gives one', async () => {
+    const { text, wholeDefinitions } = parseStatement(file, sqlOf(file))
+    const given = (await columnsOf(text)).find(({ name }) => name === 'definition')
+    const ofAJob = given !== undefined && !['calendars', 'outbox'].includes(given.table)
+    expect(wholeDefinitions).toBe(ofAJob)
   })
 
   test('is one statement, without a semicolon that would end it', () => {

@@ -1,4 +1,5 @@
 import type { JobDefinition } from '@carillon/contract'
+import { wholeDefinition } from '../../src/db/stored-definition.js'
 import { type CalendarSet, parseSchedule, type Schedule } from '../../src/time/schedule.js'
 import { ledgerOf, replaysOf } from './rows.js'
 import type { House } from './use-house.js'
@@ -37,7 +38,7 @@ async function stretchesOf(house: House, job: { key: number }): Promise<Stretch[
   return rows.map(({ from_ms: from, definition, calendars }, at) => ({
     from,
     to: rows[at + 1]?.from_ms ?? timer?.accounted_through ?? from,
-    schedule: parseSchedule({ ...definition, calendars: calendars ?? {} }),
+    schedule: parseSchedule({ ...wholeDefinition(definition), calendars: calendars ?? {} }),
   }))
 }
 

@@ -1,6 +1,7 @@
 import type { JobDefinition } from '@carillon/contract'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { wholeDefinition } from '../../db/stored-definition.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { type CalendarSet, parseSchedule, type Schedule } from '../../time/schedule.js'
 import { namesCalendar, readCalendars } from '../calendars.js'
@@ -118,6 +119,12 @@ export async function readLives(runner: Runner, query: LifeQuery): Promise<Lives
   return { rows, lives, unreadable }
 }
 
+/** A change of a calendar begins a stretch without a new version. */
+function definitionOf({ definition, version }: SegmentRow, row: LifeRow): Timing | null {
+  if (definition !== null) return wholeDefinition(definition)
+  return version === row.version ? row.definition : null
+}
+
 /** In order, without a hole and without an overlap: a later stretch takes what an earlier one would share with it. */
 function stretchesOf(row: LifeRow, calendars: CalendarSet): Stretch[] {
   const pieces = [
@@ -126,8 +133,7 @@ function stretchesOf(row: LifeRow, calendars: CalendarSet): Stretch[] {
       version: segment.version,
       calendars: segment.calendars ?? {},
       zoneData: segment.zone_data,
-      // A change of a calendar begins a stretch without a new version.
-      definition: segment.definition ?? (segment.version === row.version ? row.definition : null),
+      definition: definitionOf(segment, row),
     })),
     {
       from: row.effective_from,

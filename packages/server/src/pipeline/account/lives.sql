@@ -2,6 +2,7 @@
 -- the superseded stretches of their lives. Read in the snapshot in which their records are read. A job that ended a day
 -- before the range has no tick in it: a day, because staging ends a job shortly before its last tick.
 -- Index: jobs' primary key, timers' primary key, segments' and job_versions' primary keys.
+-- @whole definition
 -- @param tenant int
 -- @param after bigint
 -- @param last bigint

@@ -3,6 +3,7 @@
 -- asked for: no calendar and no change of the schedule has a say. Without payload and target, as in read-timers.sql.
 -- Plain read: what it sees is checked again, under lock, by replay.sql.
 -- Index: replays_backfilling (partition, next_at), one range per partition; primary keys.
+-- @whole definition
 -- @plan each-time
 -- @param partitions smallint[]
 -- @param most int

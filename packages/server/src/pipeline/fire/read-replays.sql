@@ -6,6 +6,7 @@
 -- After an outage nearly every job has one: of each partition only as many are looked at as a step may need, not `most`.
 -- Plain read: what it sees is checked again, under lock, by replay.sql.
 -- Index: replays_running (partition, cursor_ms), one range per partition; primary keys; calendars (tenant, name); tick_changes' primary key.
+-- @whole definition
 -- @plan each-time
 -- @param partitions smallint[]
 -- @param most int

@@ -6,6 +6,7 @@
 -- begin with. A timer that has moved on is not found; wherever it went, the feed or
 -- a scan tells of it.
 -- Index: timers_start (partition, start_at, job); jobs' primary key.
+-- @whole definition
 -- @plan each-time
 -- @param jobs bigint[]
 -- @param partitions smallint[]

@@ -4,6 +4,7 @@
 -- be looked at for a day only, since no change of zone data shifts a tick by more.
 -- Plain read: what it sees is checked again, under lock, by rezone.sql.
 -- Index: timers_start (partition, start_at, job), primary keys, queue's primary key (job), ledger_history.
+-- @whole definition
 -- @plan each-time
 -- @param partitions smallint[]
 -- @param after_starts bigint[]

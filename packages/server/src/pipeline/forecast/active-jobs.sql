@@ -1,5 +1,6 @@
 -- A page of the active jobs of a tenant, by key, with what their ticks are computed from: all, or every n-th of very many.
 -- Plain read, for a forecast: nothing depends on it. Index: jobs_by_tenant (tenant, job), primary keys.
+-- @whole definition
 -- @param tenant int
 -- @param after bigint
 -- @param every int

@@ -1,6 +1,7 @@
 -- One dead letter with all that is needed to understand it: what was to be delivered, where, by which version of the job.
 -- `payload` is text, because a payload may itself be null. Plain read of one snapshot: a version is in jobs or in
 -- job_versions. Index: dead_letters', jobs' and job_versions' primary keys.
+-- @whole definition
 -- @param tenant int
 -- @param due bigint
 -- @param job bigint

@@ -1,5 +1,6 @@
 -- The definitions that runs were fired with: the present version from jobs, an older one from job_versions. One
 -- statement is one snapshot, so a version is in exactly one of the two. Index: both primary keys.
+-- @whole definition
 -- @param jobs bigint[]
 -- @param versions int[]
 SELECT w.job, w.version, j.id AS uuid,

@@ -1,5 +1,6 @@
 import { CarillonError, type Job, type JobDefinition, type JobInput } from '@carillon/contract'
 import type { DatabaseClock } from '../../db/database-clock.js'
+import { storedText } from '../../db/stored-definition.js'
 import { type Caller, currentCaller } from '../../platform/caller.js'
 import { jobIdOf, newUuid } from '../../platform/ids.js'
 import type { CalendarSet } from '../../time/schedule.js'
@@ -51,7 +52,7 @@ export function candidateOf(
   const jobId = jobIdOf(uuid)
   const job = defineJob(input, { jobId, now, minIntervalMs, calendars })
   checkTarget(job.definition.target)
-  const text = JSON.stringify(job.definition)
+  const text = storedText(job.definition)
   if (maxJobBytes !== undefined) checkSize(text, maxJobBytes)
   return { uuid, jobId, input, job, text, now, terms, caller: currentCaller() }
 }

@@ -7,6 +7,7 @@
 --   other_terms the tenant's own limits are not those that the jobs were checked by: nothing is done
 --   known       its idempotency key has an answer already
 --   key_in_use  somebody is at work under its idempotency key
+-- A job that starts later than `far_ms` from now is not told to the schedulers (changed_at 0): they read it when they come to it.
 -- A job that comes with an idempotency key leaves its answer under it, in this statement. A key that another process keeps
 -- between the snapshot and the insert fails on the primary key, and with it all of this: sent again, it is `known`.
 -- Locks: an advisory lock per key (never waited for), then the tenant's counter, which puts statements of one tenant in a
@@ -15,13 +16,14 @@
 -- @param uuids uuid[]
 -- @param partitions smallint[]
 -- @param names text[]
--- @param definitions jsonb
+-- @param definitions jsonb[]
 -- @param one_offs boolean[]
 -- @param routes int[]
 -- @param nows bigint[]
 -- @param froms bigint[]
 -- @param dues bigint[]
 -- @param start_ats bigint[]
+-- @param far_ms bigint
 -- @param zone_data text
 -- @param min_interval int
 -- @param max_jobs int
@@ -42,10 +44,9 @@
 -- @param request_ids text[]
 WITH input AS MATERIALIZED (
   SELECT *
-  FROM ROWS FROM (unnest(:uuids, :partitions, :names, :one_offs, :routes, :nows, :froms, :dues, :start_ats,
-                         :job_ids, :callers),
-                  jsonb_array_elements(:definitions))
-    WITH ORDINALITY AS i (id, partition, name, one_off, route, now, from_ms, due, start_at, job_id, caller, definition, place)
+  FROM unnest(:uuids, :partitions, :names, :definitions, :one_offs, :routes, :nows, :froms, :dues, :start_ats,
+              :job_ids, :callers)
+    WITH ORDINALITY AS i (id, partition, name, definition, one_off, route, now, from_ms, due, start_at, job_id, caller, place)
 ),
 terms AS MATERIALIZED (
   SELECT coalesce(max_jobs, :max_jobs) AS max_jobs, coalesce(create_per_second, :per_second) AS per_second,
@@ -58,7 +59,10 @@ keyed AS MATERIALIZED (
               THEN pg_try_advisory_xact_lock(hashtextextended(k.key, :tenant)) END AS free
   FROM unnest(:key_places, :keys, :requests, :heads, :unserved, :tails, :locations)
     AS k (place, key, request, head, unserved, tail, location)
-  LEFT JOIN carillon.idempotency_keys a ON a.tenant = :tenant AND a.key = k.key
+  -- Named once more: a plan that was made when there were few keys would read all of the tenant's for each statement.
+  LEFT JOIN (
+    SELECT * FROM carillon.idempotency_keys WHERE tenant = :tenant AND key = ANY (:keys)
+  ) a ON a.key = k.key
 ),
 wanted AS MATERIALIZED (
   SELECT input.*, row_number() OVER (ORDER BY input.place) AS turn
@@ -80,8 +84,9 @@ counted AS (
 ),
 made AS (
   INSERT INTO carillon.jobs (id, tenant, partition, name, definition, one_off, route, effective_from, zone_data,
-                             created_at, updated_at)
-  SELECT id, :tenant, partition, name, definition, one_off, route, from_ms, :zone_data, now, now
+                             created_at, updated_at, changed_at)
+  SELECT id, :tenant, partition, name, definition, one_off, route, from_ms, :zone_data, now, now,
+         CASE WHEN start_at > now + :far_ms THEN 0 ELSE carillon.now_ms() END
   FROM wanted CROSS JOIN counted
   WHERE wanted.turn <= counted.granted
   ORDER BY wanted.turn

@@ -1,4 +1,5 @@
 import { CarillonError } from '@carillon/contract'
+import { booleans, int2s, int4s, int8s, jsonbs, texts, uuids } from '../../db/binary-arrays.js'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Caller } from '../../platform/caller.js'
@@ -6,24 +7,35 @@ import { partitionOf } from '../../platform/partition.js'
 import type { Answer } from '../idempotency.js'
 import { answerParts, type Candidate, locationOf } from './candidate.js'
 
-interface CreateParams {
+/** What every job is stored with, and what all of them are judged by. */
+export interface JobParams {
   tenant: number
-  uuids: string[]
-  partitions: number[]
-  names: string[]
-  /** An array, as JSON: quoting each of its elements as an element of an SQL array, too, would cost more than all the rest. */
-  definitions: string
-  one_offs: boolean[]
-  routes: number[]
-  nows: number[]
-  froms: number[]
-  dues: number[]
-  start_ats: number[]
+  uuids: Buffer
+  partitions: Buffer
+  names: Buffer
+  definitions: Buffer
+  one_offs: Buffer
+  routes: Buffer
+  nows: Buffer
+  froms: Buffer
+  dues: Buffer
+  start_ats: Buffer
+  far_ms: number
   zone_data: string
   min_interval: number | null
   max_jobs: number
   per_second: number | null
   look: boolean
+  job_ids: Buffer
+  /** For each job the place of its caller in the four that follow; 0: nobody is calling. */
+  callers: Buffer
+  actors: string[]
+  actor_keys: (string | null)[]
+  actions: string[]
+  request_ids: string[]
+}
+
+interface CreateParams extends JobParams {
   key_places: number[]
   keys: string[]
   requests: Buffer[]
@@ -31,13 +43,6 @@ interface CreateParams {
   unserved: string[]
   tails: string[]
   locations: string[]
-  job_ids: string[]
-  /** For each job the place of its caller in the four that follow; 0: nobody is calling. */
-  callers: number[]
-  actors: string[]
-  actor_keys: (string | null)[]
-  actions: string[]
-  request_ids: string[]
 }
 
 interface CreateRow {
@@ -79,42 +84,66 @@ export interface Quota {
   createPerSecond: number
 }
 
+/**
+ * Twice the longest horizon that a scheduler can have (CARILLON_HORIZON_SECONDS): it comes to what starts later by reading on, also
+ * when the job is committed only while it does.
+ */
+export const farMs = 2 * 3_600_000
+
 const createStatement = statement<CreateParams, CreateRow>(new URL('./create-jobs.sql', import.meta.url))
 
-/**
- * Stores jobs of one tenant with their timers, each that can be, and says in their order what became of them. All were
- * checked by the same terms. `look`: whether workers serve them is wanted, too.
- */
-export async function createJobs(
-  runner: Runner,
-  { tenant, quota, look }: { tenant: number; quota: Quota; look: boolean },
+export interface CreateCall {
+  tenant: number
+  quota: Quota
+  /** Whether workers serve them is wanted, too. */
+  look: boolean
+}
+
+export function jobParams(
+  { tenant, quota, look }: CreateCall,
   candidates: readonly Candidate[],
   routes: readonly number[],
-): Promise<Fate[]> {
-  const rows = await runner.run(createStatement, {
+): JobParams {
+  return {
     tenant,
-    uuids: candidates.map(({ uuid }) => uuid),
-    partitions: candidates.map(({ uuid }) => partitionOf(uuid)),
-    names: candidates.map(({ job }) => job.definition.name),
-    definitions: `[${candidates.map(({ text }) => text).join()}]`,
-    one_offs: candidates.map(({ job }) => job.oneOff),
-    routes: [...routes],
-    nows: candidates.map(({ now }) => now),
-    froms: candidates.map(({ job }) => job.from),
-    dues: candidates.map(({ job }) => job.due),
-    start_ats: candidates.map(({ job }) => job.startAt),
+    uuids: uuids(candidates.map(({ uuid }) => uuid)),
+    partitions: int2s(candidates.map(({ uuid }) => partitionOf(uuid))),
+    names: texts(candidates.map(({ job }) => job.definition.name)),
+    definitions: jsonbs(candidates.map(({ text }) => text)),
+    one_offs: booleans(candidates.map(({ job }) => job.oneOff)),
+    routes: int4s(routes),
+    nows: int8s(candidates.map(({ now }) => now)),
+    froms: int8s(candidates.map(({ job }) => job.from)),
+    dues: int8s(candidates.map(({ job }) => job.due)),
+    start_ats: int8s(candidates.map(({ job }) => job.startAt)),
+    far_ms: farMs,
     zone_data: process.versions.tz ?? 'unknown',
     min_interval: candidates[0]?.terms.minInterval ?? null,
     max_jobs: quota.maxJobs,
     per_second: quota.createPerSecond === 0 ? null : quota.createPerSecond,
     look,
-    ...keyParams(candidates),
     ...auditParams(candidates),
+  }
+}
+
+/**
+ * Stores jobs of one tenant with their timers, each that can be, and says in their order what became of them. All were
+ * checked by the same terms.
+ */
+export async function createJobs(
+  runner: Runner,
+  call: CreateCall,
+  candidates: readonly Candidate[],
+  routes: readonly number[],
+): Promise<Fate[]> {
+  const rows = await runner.run(createStatement, {
+    ...jobParams(call, candidates, routes),
+    ...keyParams(candidates),
   })
   const fates: Fate[] = []
   for (const row of rows) fates[row.place - 1] = fateOf(row)
   if (rows.length !== candidates.length)
-    throw new CarillonError('internal_error', { detail: `There is no tenant ${tenant}.` })
+    throw new CarillonError('internal_error', { detail: `There is no tenant ${call.tenant}.` })
   return fates
 }
 
@@ -130,8 +159,8 @@ function auditParams(candidates: readonly Candidate[]) {
   })
   const each = [...places.keys()]
   return {
-    job_ids: candidates.map(({ jobId }) => jobId),
-    callers,
+    job_ids: texts(candidates.map(({ jobId }) => jobId)),
+    callers: int4s(callers),
     actors: each.map(({ actor }) => actor),
     actor_keys: each.map(({ key }) => key),
     actions: each.map(({ operation }) => operation),

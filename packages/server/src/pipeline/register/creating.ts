@@ -6,6 +6,7 @@ import { type Answer, keyInUse } from '../idempotency.js'
 import { type Candidate, type CandidateOptions, candidateOf, type Terms } from './candidate.js'
 import { nameTaken } from './change.js'
 import { createJobs, type Fate, type Quota } from './create.js'
+import { createFreshJobs, FreshNames } from './create-fresh.js'
 import { giveBack, overQuota, overRate, recount } from './quota.js'
 import type { Routes } from './routes.js'
 
@@ -17,15 +18,17 @@ const settingsStatement = statement<
 /** Where statements run: each for itself, or all inside one transaction. */
 export interface Place {
   runner: Runner
+  /** A statement that fails undoes nothing but itself. */
+  each: boolean
   transaction<Result>(work: (inside: Runner) => Promise<Result>): Promise<Result>
 }
 
 export function eachForItself(database: Database): Place {
-  return { runner: database, transaction: (work) => database.transaction(work) }
+  return { runner: database, each: true, transaction: (work) => database.transaction(work) }
 }
 
 export function allInside(inside: Runner): Place {
-  return { runner: inside, transaction: (work) => work(inside) }
+  return { runner: inside, each: false, transaction: (work) => work(inside) }
 }
 
 /** What became of a job that was to be stored. */
@@ -62,6 +65,7 @@ const mostRounds = 6
  */
 export class Creating {
   private readonly ownIntervals = new Map<number, number | null>()
+  private readonly freshNames = new FreshNames()
 
   constructor(private readonly options: CreatingOptions) {}
 
@@ -125,7 +129,7 @@ export class Creating {
         const remaining = this.byTheTermsOfNow(call.tenant, open, stored)
         const last: Next = next
         open = remaining
-        const fates = await this.send(place.runner, call, remaining)
+        const fates = await this.send(place, call, remaining)
         next = this.judge(call.tenant, fates, last)
         open = remaining.filter(({ at, candidate }, index) => {
           const fate = fates[index]
@@ -162,7 +166,7 @@ export class Creating {
   }
 
   private async send(
-    runner: Runner,
+    { runner, each }: Place,
     { tenant, look }: { tenant: number; look: boolean },
     open: readonly Open[],
   ): Promise<Fate[]> {
@@ -170,7 +174,14 @@ export class Creating {
     const candidates = open.map(({ candidate }) => candidate)
     const definitions = candidates.map(({ job }) => job.definition)
     const routes = await this.options.routes.ofMany(tenant, definitions, runner)
-    const fates = await createJobs(runner, { tenant, look, quota: this.options.quota }, candidates, routes)
+    const call = { tenant, look, quota: this.options.quota }
+    const keyed = candidates.some(({ terms }) => terms.call !== undefined)
+    if (each && !keyed && this.freshNames.likely(tenant)) {
+      const created = await createFreshJobs(runner, call, candidates, routes)
+      if (created !== null) return created
+      this.freshNames.wasTaken(tenant)
+    }
+    const fates = await createJobs(runner, call, candidates, routes)
     const unused = fates.flatMap((fate) => (fate.outcome === 'taken' ? [fate.countedAt] : []))
     const [countedAt] = unused
     if (countedAt !== undefined) {

@@ -7,7 +7,7 @@ import {
   retryFieldsOf,
 } from '@carillon/contract'
 import { ageText } from '../ages.js'
-import { type CalendarSet, checkFrequency, parseSchedule } from '../../time/schedule.js'
+import { type CalendarSet, checkFrequency, parseSchedule, type ScheduleSource } from '../../time/schedule.js'
 import { checkTemplate } from '../../time/template.js'
 import { spreadMs } from '../spread.js'
 import { utcText } from '../../time/iso-text.js'
@@ -38,12 +38,30 @@ export function defineJob(input: JobInput, registration: Registration): NewJob {
   checkRetryRequest(input)
   const definition = withDefaults(input, now)
   checkDefinition(definition)
-  const schedule = parseSchedule({ ...definition, calendars })
+  const schedule = parseSchedule(sourceOf(definition, calendars))
   if (schedule.kind === 'once') return oneOff(definition, schedule.next(Number.NEGATIVE_INFINITY), now)
   const due = schedule.next(now)
   if (due === null) throw new CarillonError('schedule_never_fires', { errors: [neverFires] })
   checkFrequency(schedule, now, minIntervalMs)
   return { definition, oneOff: false, from: now, due, startAt: due + spreadMs(jobId, definition) }
+}
+
+/** Named one by one: to copy all fields of a definition costs more than to read a schedule that is known. */
+function sourceOf(definition: JobDefinition, calendars: CalendarSet): ScheduleSource {
+  const { schedule, timezone, anchor, dst_gap, dst_overlap, exclude, on_excluded, starts_at, ends_at } =
+    definition
+  return {
+    schedule,
+    timezone,
+    anchor,
+    dst_gap,
+    dst_overlap,
+    exclude,
+    on_excluded,
+    starts_at,
+    ends_at,
+    calendars,
+  }
 }
 
 /** What neither the schema nor the schedule's parser can say. */
@@ -83,6 +101,7 @@ function checkOverlap({ overlap_policy: policy, max_concurrent: most }: JobDefin
 export const neverFires = { pointer: '/schedule', message: 'names no instant after now' }
 
 function withDefaults(input: JobInput, anchor: number): JobDefinition {
+  const { max_retries, retry_backoff, retry, on_lost } = retryFieldsOf(input)
   return {
     name: input.name,
     description: input.description ?? null,
@@ -103,7 +122,10 @@ function withDefaults(input: JobInput, anchor: number): JobDefinition {
     target: input.target ?? { type: 'task', task: input.name },
     payload: input.payload ?? null,
     idempotency_key_template: input.idempotency_key_template ?? defaultTemplate,
-    ...retryFieldsOf(input),
+    max_retries,
+    retry_backoff,
+    retry,
+    on_lost,
     missed_window: input.missed_window ?? 'RUN_ONCE',
     max_missed: input.max_missed ?? 10,
     misfire_grace_seconds: input.misfire_grace_seconds ?? null,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { CarillonError, type JobDefinition, type JobPatch } from '@carillon/contract'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { storedText } from '../../db/stored-definition.js'
 import { type CalendarSet, checkFrequency } from '../../time/schedule.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { calendarsNamed } from './calendar-content.js'
@@ -125,7 +126,7 @@ export async function changeJobs(
     now,
     from_mss: planned.map(({ from }) => from),
     names: planned.map(({ definition }) => definition.name),
-    definitions: planned.map(({ definition }) => JSON.stringify(definition)),
+    definitions: planned.map(({ definition }) => storedText(definition)),
     one_offs: planned.map(({ schedule }) => schedule.kind === 'once'),
     routes: planned.map(({ route }) => route),
     zone_data: process.versions.tz ?? 'unknown',

@@ -1,5 +1,6 @@
 -- One job as people see it: the same as list/show-jobs.sql, which says what its columns mean. Plain read.
 -- Index: jobs.id, primary keys; queue's primary key (job), ledger_history (job, due DESC) in each ledger partition.
+-- @whole definition
 -- @plan each-time
 -- @param tenant int
 -- @param uuid uuid

@@ -63,13 +63,9 @@ export function jobView(row: JobRow): Job {
 
 /** A definition as people see it, with the fields that it was stored without. */
 export function definitionView({ anchor: _anchor, ...definition }: JobDefinition): JobDefinitionView {
-  return {
-    ...definition,
-    description: definition.description ?? null,
-    tags: definition.tags ?? [],
-    managed_by: definition.managed_by ?? null,
-    ...retryViewOf(definition),
-  }
+  const { description = null, tags = [], managed_by = null } = definition
+  // The rest is a copy of its own already: another one would cost as much as all else that is shown.
+  return Object.assign(definition, { description, tags, managed_by }, retryViewOf(definition))
 }
 
 /** A run in flight is newer than the row of an earlier round of its tick. */

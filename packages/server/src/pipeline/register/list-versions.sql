@@ -1,6 +1,7 @@
 -- The versions of a job, newest first, below one: the present one from jobs, those before it from job_versions. One
 -- statement is one snapshot, so a version is in exactly one of the two. Plain read.
 -- Index: jobs.id, job_versions' primary key, backwards.
+-- @whole definition
 -- @param tenant int
 -- @param uuid uuid
 -- @param before int

@@ -1,5 +1,6 @@
 -- What jobs still have to catch up, with the definition that names the ticks. Runs under the locks of their timers, without
 -- which nobody moves a replay. Index: replays_of_job, primary keys.
+-- @whole definition
 -- @param jobs bigint[]
 SELECT r.replay, r.to_ms, coalesce(old.definition, j.definition) - 'payload' - 'target' AS definition
 FROM carillon.replays r

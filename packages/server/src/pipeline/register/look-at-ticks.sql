@@ -1,5 +1,6 @@
 -- One live job with what its coming ticks are told from: its cursor and the runs of its schedule that are in the queue.
 -- Plain read. Index: jobs.id, timers' and queue's primary keys.
+-- @whole definition
 -- @plan each-time
 -- @param tenant int
 -- @param uuid uuid

@@ -1,5 +1,6 @@
 -- The job of a name: the live one, or else the latest of those that have ended. Plain read; a change looks again under the
 -- lock. Index: jobs_live_name, jobs_past_name.
+-- @whole definition
 -- @param tenant int
 -- @param name text
 SELECT id AS uuid, state, definition

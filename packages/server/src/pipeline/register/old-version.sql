@@ -1,4 +1,5 @@
 -- The definition of a version that is not the present one. Primary key.
+-- @whole definition
 -- @param tenant int
 -- @param job bigint
 -- @param version int

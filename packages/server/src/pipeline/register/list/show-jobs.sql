@@ -3,6 +3,7 @@
 -- flight (`live_…`) or a final row on record (`last_…`); a row that stands for many ticks counts as the last of them.
 -- Plain read. Index: primary keys; queue's primary key (job), ledger_history (job, due DESC) in each ledger partition: one
 -- step for each job.
+-- @whole definition
 -- @plan each-time
 -- @param tenant int
 -- @param jobs bigint[]
