@@ -64,6 +64,8 @@ export class Firing {
   private readonly toldAt = new Map<number, number>()
   private readonly aftermath: Aftermath
   private readonly known = new KnownTimers()
+  /** Timers that somebody held, or that were changed, when they were last to be fired. The short statement would wait for each again. */
+  private readonly contested = new Set<number>()
   /** Timers of this pass that had changed since they were known. */
   private mistaken = new Map<number, Whereabouts>()
   /** What the last scan found and no pass has looked at yet, by job: a scan after an outage finds more than a pass takes. */
@@ -288,7 +290,7 @@ export class Firing {
 
   /** Plain ticks by the short statement; what that leaves, and all others, by the one that decides. */
   private async fire(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
-    const plain = ticks.filter(isPlain)
+    const plain = ticks.filter((tick) => isPlain(tick) && !this.contested.has(tick.timer.job))
     const fired = plain.length === 0 ? [] : await this.firePlain(owned, plain)
     if (fired.length === 0) return this.decide(owned, ticks)
     const lagMs = this.aftermath.of(owned, plain, fired)
@@ -333,6 +335,7 @@ export class Firing {
       for (const [job, whereabouts] of this.known.mistaken(ticks, decided))
         this.mistaken.set(job, whereabouts)
       this.known.learn(ticks, decided)
+      this.contend(decided)
       const taken = new Set(decided.flatMap(({ job, decision }) => (decision === 'taken' ? [job] : [])))
       const settled =
         taken.size === 0
@@ -347,6 +350,15 @@ export class Firing {
       if (isDeadlock(error)) return this.leftForLater(owned, ticks)
       if (!isAboutARow(error)) throw error
       return this.fireApart(owned, ticks, error)
+    }
+  }
+
+  private contend(decided: readonly Decided[]): void {
+    // Those of deleted jobs stay behind: now and then all are forgotten.
+    if (this.contested.size >= mostPerPass) this.contested.clear()
+    for (const { job, decision } of decided) {
+      if (decision === 'changed') this.contested.add(job)
+      else this.contested.delete(job)
     }
   }
 
