@@ -78,6 +78,9 @@ function one(name: string, type: string, million: Million, n: number, perPartiti
       return name === 'most' || name.startsWith('most_') ? batch : name === 'route' ? 1_001 : 1
     case 'smallint':
       return perPartition ? n * 3 : name.endsWith('partition') ? job % 256 : 1
+    // Spread as the jobs are; where there is no such row, it is looked for all the same.
+    case 'tid':
+      return `(${Math.floor(job / 60)},${1 + (job % 60)})`
     case 'uuid':
       return job.toString(16).padStart(32, '0')
     case 'pg_snapshot':

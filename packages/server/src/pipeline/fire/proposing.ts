@@ -30,10 +30,14 @@ export interface ProposingParts {
   tellUnreadable: (timer: DueTimer, error: unknown) => void
 }
 
+const mostContested = 5_000
+
 /** Hands planned ticks to the statements that fire them, and takes what was decided where it belongs. */
 export class Proposing {
   /** Timers that had changed since they were known. */
   private mistaken = new Map<number, Whereabouts>()
+  /** Timers that somebody held, or that were changed, when they were last to be fired: the short statement would wait for each again. */
+  private readonly contested = new Set<number>()
 
   constructor(
     private readonly options: ProposingOptions,
@@ -49,7 +53,7 @@ export class Proposing {
 
   /** Plain ticks by the short statement; what that leaves, and all others, by the one that decides. Answers how late the latest was. */
   async fire(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
-    const plain = ticks.filter(isPlain)
+    const plain = ticks.filter((tick) => isPlain(tick) && !this.contested.has(tick.timer.job))
     const fired = plain.length === 0 ? [] : await this.firePlain(owned, plain)
     if (fired.length === 0) return this.decide(owned, ticks)
     const lagMs = this.parts.aftermath.of(owned, plain, fired)
@@ -94,6 +98,7 @@ export class Proposing {
       for (const [job, whereabouts] of this.parts.known.mistaken(ticks, decided))
         this.mistaken.set(job, whereabouts)
       this.parts.known.learn(ticks, decided)
+      this.contend(decided)
       const taken = new Set(decided.flatMap(({ job, decision }) => (decision === 'taken' ? [job] : [])))
       const settled =
         taken.size === 0
@@ -111,6 +116,15 @@ export class Proposing {
       if (isDeadlock(error)) return this.leftForLater(owned, ticks)
       if (!isAboutARow(error)) throw error
       return this.fireApart(owned, ticks, error)
+    }
+  }
+
+  private contend(decided: readonly Decided[]): void {
+    // Those of deleted jobs stay behind: now and then all are forgotten.
+    if (this.contested.size >= mostContested) this.contested.clear()
+    for (const { job, decision } of decided) {
+      if (decision === 'changed') this.contested.add(job)
+      else this.contested.delete(job)
     }
   }
 
