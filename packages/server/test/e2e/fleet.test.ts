@@ -20,8 +20,10 @@ describe('two servers on one database', () => {
 
   beforeAll(async () => {
     sink = await Sink.listen()
-    first = await Carillon.up({ dataDir: folder.path, env })
-    second = await Carillon.up({ dataDir: folder.path, env })
+    ;[first, second] = await Promise.all([
+      Carillon.up({ dataDir: folder.path, env }),
+      Carillon.up({ dataDir: folder.path, env }),
+    ])
     jobs = await Promise.all(
       Array.from({ length: jobCount }, (_, index) =>
         first.client.jobs.create({
