@@ -26,6 +26,8 @@ const lanes = [
   ],
 ]
 
+const going = new Set()
+
 await run(build)
 await Promise.all(
   lanes.map(async (lane) => {
@@ -38,6 +40,7 @@ if (!staticOnly) test()
 async function run([name, command, args]) {
   const begun = performance.now()
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  going.add(child)
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += String(chunk)))
   const why = await new Promise((resolve) => {
@@ -45,8 +48,10 @@ async function run([name, command, args]) {
     child.once('close', (status) => resolve(status === 0 ? null : ''))
   })
   process.stdout.write(`▸ ${name}\n${said}`)
+  going.delete(child)
   if (why !== null) {
     console.error(`✗ ${name} failed${why}`)
+    for (const other of going) other.kill()
     process.exit(1)
   }
   process.stdout.write(`  ${((performance.now() - begun) / 1000).toFixed(1)} s\n`)
