@@ -44,8 +44,9 @@ export default defineConfig({
           ],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          // Real processes and a real Postgres each: one file at a time keeps two cores honest.
-          fileParallelism: false,
+          // Real processes, a Postgres and ports of its own for each file: mostly waiting for instants. More at once would
+          // make two cores late for them.
+          maxWorkers: 2,
         },
       },
     ],

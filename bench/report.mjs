@@ -1,14 +1,18 @@
-// npm run bench:report [-- FOLDER]: the charts and tables of docs/benchmarks.md from the results that `--out` kept. What
+// npm run bench:report [-- FOLDER [PAGE [SIZING_PAGE]]]: the charts and tables of docs/benchmarks.md, and the table of
+// docs/operate/sizing.md, from the results that `--out` kept. What
 // stands between the marks of a workload is written anew; all other text is left as it is.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chartsOf } from './lib/report-charts.mjs'
 import { sectionOf } from './lib/report-section.mjs'
+import { sizingSection } from './lib/report-sizing.mjs'
 
 const docs = fileURLToPath(new URL('../docs', import.meta.url))
 const folder = resolve(process.argv[2] ?? join(docs, 'benchmarks', 'results'))
 const page = resolve(process.argv[3] ?? join(docs, 'benchmarks.md'))
+/** Somebody's own page has none beside it, unless named. */
+const sizing = process.argv[4] ?? (process.argv[3] === undefined ? join(docs, 'operate', 'sizing.md') : null)
 
 const results = readdirSync(folder)
   .filter((name) => name.endsWith('.json'))
@@ -33,6 +37,11 @@ for (const [workload, own] of Map.groupBy?.(results, byWorkload) ?? grouped(resu
   text = put(text, workload, sectionOf(own, pictures))
 }
 writeFileSync(page, text)
+const costs = sizing === null ? null : sizingSection(results)
+if (costs !== null) {
+  const before = existsSync(sizing) ? readFileSync(sizing, 'utf8') : '# Sizing\n'
+  writeFileSync(sizing, put(before, 'sizing', costs))
+}
 console.error(`bench:report: ${results.length} results in ${relative(process.cwd(), page)}`)
 
 function byWorkload({ workload }) {

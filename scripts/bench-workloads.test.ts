@@ -31,7 +31,11 @@ const workloads = {
   webhook: { probe: true, figures: ['deliveries_per_s', 'most_in_flight', 'connections', 'lag_ms.p99'] },
   scale: {
     probe: false,
-    figures: ['lag_ms.p99', 'disk_mb', 'due_scan_ms', 'horizon_load_ms', 'restart_ms', 'rss_mb'],
+    figures: [
+      ...['lag_ms.p99', 'disk_mb', 'due_scan_ms', 'due_scan_all_ms', 'horizon_load_ms', 'rss_mb'],
+      ...['restart_ms', 'restart_owned_ms', 'restart_first_run_ms', 'seeded_per_s'],
+      ...['bytes_per_job', 'bytes_per_timer', 'ledger_bytes_per_run', 'wal_bytes_per_run'],
+    ],
   },
   failover: { probe: false, figures: ['kill.gap_ms.p50', 'term.gap_ms.p50'] },
   'in-flight': { probe: false, figures: ['closes_per_s', 'in_flight_after_ms', 'rss_mb', 'lag_ms.p50'] },
@@ -102,7 +106,8 @@ describe('the benchmarks', () => {
 
   it('makes tables and charts of what it kept', () => {
     const page = join(folder, 'benchmarks.md')
-    const report = spawnSync(process.execPath, ['bench/report.mjs', results, page], {
+    const sizing = join(folder, 'sizing.md')
+    const report = spawnSync(process.execPath, ['bench/report.mjs', results, page, sizing], {
       cwd: root,
       encoding: 'utf8',
     })
@@ -113,6 +118,10 @@ describe('the benchmarks', () => {
       expect(text).toContain(`## ${name}`)
     }
     expect(text).not.toMatch(/NaN|undefined|\[object/)
+    const costs = readFileSync(sizing, 'utf8')
+    expect(costs).toMatch(/\| bytes a run in the history \| [\d,]+ \| `scale`, n 2,000 \|/)
+    expect(costs).toMatch(/cores of Postgres for 1,000 runs a second, at most speed \| [\d,.]+ \| `saturate`/)
+    expect(costs).not.toMatch(/NaN|undefined|\[object/)
     const charts = readdirSync(folder).filter((name) => name.endsWith('.svg'))
     expect(charts.length).toBeGreaterThan(5)
     for (const chart of charts) {

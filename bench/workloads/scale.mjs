@@ -2,21 +2,26 @@
 // of them fire in turn. Target: flat. The jobs are loaded by COPY; repeats are windows of one load, since a load takes minutes.
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { seedJobs } from '../../packages/cli/dist/seed/seed.js'
-import { newUuid } from '../../packages/server/dist/platform/ids.js'
-import { partitionCount, partitionOf } from '../../packages/server/dist/platform/partition.js'
+import { lookOf } from '../../packages/cli/dist/output/look.js'
+import { seed as seedCommand } from '../../packages/cli/dist/seed/command.js'
+import { loadConfig } from '../../packages/server/dist/config.js'
+import { partitionCount } from '../../packages/server/dist/platform/partition.js'
 import { statement } from '../../packages/server/dist/db/statement.js'
 import { Carillon, oneProcess } from '../contestants/carillon.mjs'
 import { inOne } from '../lib/compare.mjs'
 import { cpuMark, cpuSince } from '../lib/cpu.mjs'
 import { median, medians, now, percentiles, ratio, round } from '../lib/figures.mjs'
-import { progress } from '../lib/progress.mjs'
+import { progress, progressDone, say } from '../lib/progress.mjs'
 
 export const score = { figure: 'lag_ms.p99', better: 'lower' }
 export const defaults = { n: [10_000, 100_000, 1_000_000, 10_000_000], rate: [1_000], seconds: 30 }
 export const smoke = { n: [2_000], rate: [200], seconds: 3, repeats: 1 }
-const template = 'seeded'
+/** What a node of a cluster owns of very many: its scan is to take less than 5 ms. */
+const shardJobs = 1_000_000
+const wheelCapacity = loadConfig({ env: {} }).wheelCapacity
 const perMegabyte = 2 ** 20
+/** About what a webhook or a task is told. */
+const payload = { customer: 4711, note: 'x'.repeat(100) }
 const queries = new URL('../../packages/server/dist/pipeline/fire/', import.meta.url)
 const statements = {
   due: statement(new URL('scan-due.sql', queries)),
@@ -55,34 +60,25 @@ export async function measure({ house, n, rate: [rate], seconds, repeats, set, q
 const coresOf = ({ cpu }) => (cpu === null ? null : cpu.carillon + cpu.postgres)
 
 async function atSize(house, { jobs, rate, seconds, repeats, set, quick }) {
-  const periodSeconds = Math.max(1, Math.round(jobs / rate))
-  const carillon = await Carillon.open(house, { processes: [['api']], settings: set })
+  const carillon = await Carillon.open(house, { processes: [], settings: set })
   try {
-    await carillon.register(1, () => ({
-      name: template,
-      schedule: `@every ${periodSeconds}s`,
-      target: { type: 'task', task: 'noop' },
-      payload: { customer: 4711, note: 'x'.repeat(100) },
-    }))
-    await carillon.stop()
-    const { firstTick, tookMs } = await seed(carillon, jobs - 1, periodSeconds)
-    const size = await sizes(carillon)
-    const shard = await scans(carillon)
-    const begun = now()
+    const seeded = await seed(carillon, jobs, rate)
+    const size = await sizes(carillon, jobs)
     for (const roles of oneProcess) await carillon.startProcess(roles)
-    const restartMs = now() - begun
-    const windows = await watch(carillon, Math.max(firstTick, now()) + (quick ? 1_000 : 5_000), {
-      rate,
-      seconds,
-      repeats,
-    })
+    const from = Math.max(Date.parse(seeded.first_tick), now()) + (quick ? 1_000 : 5_000)
+    const windows = await watch(carillon, from, { rate, seconds, repeats })
+    const grown = await growth(carillon)
+    await carillon.stop()
+    const shard = await scans(carillon, jobs)
+    const restart = await restarted(carillon)
     await carillon.stop()
     return {
       ...medians(windows.map(({ from: _, ...figures }) => figures)),
-      seeded_s: round(tookMs / 1_000),
-      seeded_per_s: Math.round((jobs / tookMs) * 1_000),
-      restart_ms: Math.round(restartMs),
+      seeded_s: seeded.took_seconds,
+      seeded_per_s: seeded.jobs_per_second,
+      ...restart,
       ...size,
+      ...grown,
       ...shard,
       ...(await whole(carillon, windows[0].from, seconds * repeats)),
     }
@@ -91,75 +87,140 @@ async function atSize(house, { jobs, rate, seconds, repeats, set, quick }) {
   }
 }
 
-async function seed(carillon, count, periodSeconds) {
-  const client = new pg.Client({ connectionString: carillon.databaseUrl })
-  await client.connect()
-  try {
-    return await seedJobs(client, {
-      count,
-      template,
-      periodMs: periodSeconds * 1_000,
-      newUuid,
-      partitionOf,
-      onProgress(step, done, total) {
-        const bar = '█'.repeat(Math.round((done / total) * 20)).padEnd(20, '░')
-        progress(`seeding ${step} ${bar} ${done.toLocaleString('en')} of ${total.toLocaleString('en')}`, true)
-      },
-    })
-  } finally {
-    await client.end()
-  }
+/** `carillon bench seed`, as a person calls it, with its bar. */
+async function seed(carillon, jobs, rate) {
+  const env = { DATABASE_URL: carillon.databaseUrl, CARILLON_MIN_INTERVAL_SECONDS: '1' }
+  const flags = { n: String(jobs), rate: String(rate), name: 'seed', payload: JSON.stringify(payload) }
+  let seeded
+  progressDone()
+  await seedCommand(
+    loadConfig({ env }),
+    {
+      json: false,
+      look: lookOf(process.stderr),
+      note: (text) => say(`seed: ${text}`),
+      result: (value) => (seeded = value),
+    },
+    flags,
+  )
+  return seeded
 }
 
-async function sizes(carillon) {
+async function sizes(carillon, jobs) {
   const [row] = await carillon.sql(
     `SELECT pg_database_size(current_database())::float8 AS database,
             pg_total_relation_size('carillon.jobs')::float8 AS jobs, pg_total_relation_size('carillon.timers')::float8 AS timers`,
   )
   const mb = (bytes) => Math.round(bytes / perMegabyte)
-  return { disk_mb: mb(row.database), jobs_mb: mb(row.jobs), timers_mb: mb(row.timers) }
+  return {
+    disk_mb: mb(row.database),
+    jobs_mb: mb(row.jobs),
+    timers_mb: mb(row.timers),
+    bytes_per_job: Math.round(row.jobs / jobs),
+    bytes_per_timer: Math.round(row.timers / jobs),
+  }
 }
 
-/** The scheduler's own reads, over all partitions, as one node that owns them all does them. */
-async function scans(carillon) {
-  const partitions = Array.from({ length: partitionCount }, (_, at) => at)
-  const zeros = partitions.map(() => 0)
+/** What history takes: its rows with their indexes. */
+async function growth(carillon) {
+  const [row] = await carillon.sql(
+    `SELECT sum(pg_total_relation_size(inhrelid))::float8 AS bytes, (SELECT count(*)::float8 FROM carillon.ledger) AS rows
+     FROM pg_inherits WHERE inhparent = 'carillon.ledger'::regclass`,
+  )
+  return { ledger_bytes_per_run: row.rows === 0 ? null : Math.round(row.bytes / row.rows) }
+}
+
+/**
+ * The scheduler's own reads, with its page sizes, of a node that owns as many partitions as hold a million jobs, and of one
+ * that owns them all. Nobody fires meanwhile: what is due is there to be found.
+ */
+async function scans(carillon, jobs) {
+  const all = Array.from({ length: partitionCount }, (_, at) => at)
+  const shard = all.slice(0, Math.max(1, Math.round(partitionCount * Math.min(1, shardJobs / jobs))))
   const client = new pg.Client({ connectionString: carillon.databaseUrl })
   await client.connect()
-  const timed = async ({ text }, values) => {
+  const timed = async ({ text }, partitions, [aheadMs, mostPerPartition]) => {
     const times = []
     let rows = 0
+    const zeros = partitions.map(() => 0)
     for (let turn = 0; turn < 7; turn++) {
       const begun = now()
+      const values = [partitions, zeros, zeros, aheadMs, mostPerPartition]
       rows = (await client.query({ text, values, rowMode: 'array' })).rows.length
       times.push(now() - begun)
     }
     return { ms: round(median(times), 2), rows }
   }
   try {
-    const due = await timed(statements.due, [partitions, zeros, zeros, 2_000, 1_000])
-    const horizon = await timed(statements.horizon, [partitions, zeros, zeros, 600_000, 10_000])
-    return { due_scan_ms: due.ms, horizon_load_ms: horizon.ms, horizon_timers: horizon.rows }
+    const due = await timed(statements.due, shard, [2_000, 500])
+    const dueOfAll = await timed(statements.due, all, [2_000, 500])
+    const horizon = await timed(statements.horizon, all, [600_000, Math.ceil(wheelCapacity / partitionCount)])
+    return {
+      due_scan_ms: due.ms,
+      due_scan_rows: due.rows,
+      due_scan_all_ms: dueOfAll.ms,
+      due_scan_all_rows: dueOfAll.rows,
+      horizon_load_ms: horizon.ms,
+      horizon_timers: horizon.rows,
+    }
   } finally {
     await client.end()
   }
 }
 
+/** From its start until a process answers, until it owns every partition, and until the first run of its own is closed. */
+async function restarted(carillon) {
+  const begun = now()
+  for (const roles of oneProcess) await carillon.startProcess(roles)
+  const readyMs = now() - begun
+  const until = async (text, values) => {
+    for (const limit = now() + 60_000; now() < limit; await wait(20))
+      if ((await carillon.sql(text, values)).length > 0) return Math.round(now() - begun)
+    return null
+  }
+  const owned = await until(
+    `SELECT FROM carillon.partitions WHERE owner IS NOT NULL AND expires_at > carillon.now_ms() HAVING count(*) = $1`,
+    [partitionCount],
+  )
+  const ran = await until(
+    "SELECT FROM carillon.ledger WHERE recorded_at >= $1 AND fired_at >= $1 AND outcome = 'success' LIMIT 1",
+    [Math.ceil(begun)],
+  )
+  return { restart_ms: Math.round(readyMs), restart_owned_ms: owned, restart_first_run_ms: ran }
+}
+
 /** How late runs start, by the ledger, window after window. */
 async function watch(carillon, from, { rate, seconds, repeats }) {
   const marks = []
+  let wal = '0/0'
   progress(`scale: waiting ${Math.round((from - now()) / 1_000)} s for the first window`)
   await wait(Math.max(0, from - now()))
   for (let repeat = 0; repeat < repeats; repeat++) {
     const start = Math.round(from + repeat * seconds * 1_000)
     const mark = cpuMark(carillon.groups)
+    wal = await walAt(carillon)
     progress(`scale: ${rate}/s, window ${repeat + 1} of ${repeats}`)
     await wait(Math.max(0, start + seconds * 1_000 - now()))
-    marks.push({ start, cpu: cpuSince(mark), rss_mb: Math.max(...(await carillon.memory())) })
+    const cpu = cpuSince(mark)
+    marks.push({
+      start,
+      cpu,
+      rss_mb: Math.max(...(await carillon.memory())),
+      wal: await walSince(carillon, wal),
+    })
   }
   const end = Math.round(from + repeats * seconds * 1_000)
   await allRun(carillon, end)
   return Promise.all(marks.map((mark) => figuresOf(carillon, mark, seconds)))
+}
+
+async function walAt(carillon) {
+  return (await carillon.sql('SELECT pg_current_wal_insert_lsn()::text AS at'))[0].at
+}
+
+async function walSince(carillon, at) {
+  return (await carillon.sql('SELECT (pg_current_wal_insert_lsn() - $1::pg_lsn)::float8 AS bytes', [at]))[0]
+    .bytes
 }
 
 /** Until what was due before an instant is not in flight any more: a busy machine is late. */
@@ -174,14 +235,21 @@ async function allRun(carillon, end) {
   }
 }
 
-async function figuresOf(carillon, { start, cpu, rss_mb }, seconds) {
+async function figuresOf(carillon, { start, cpu, rss_mb, wal }, seconds) {
   const rows = await carillon.sql(
     `SELECT (started_at - due)::float8 AS lag FROM carillon.ledger
      WHERE due >= $1 AND due < $2 AND outcome = 'success'`,
     [start, start + seconds * 1_000],
   )
   const lag_ms = percentiles(rows.map(({ lag }) => lag))
-  return { from: start, lag_ms, runs_per_s: Math.round(rows.length / seconds), cpu, rss_mb }
+  return {
+    from: start,
+    lag_ms,
+    runs_per_s: Math.round(rows.length / seconds),
+    wal_bytes_per_run: rows.length === 0 ? null : Math.round(wal / rows.length),
+    cpu,
+    rss_mb,
+  }
 }
 
 /** Ticks of the windows that have no final row, or more than one. A job may have at most one tick in a period. */
@@ -200,12 +268,11 @@ async function whole(carillon, from, seconds) {
        CROSS JOIN LATERAL generate_series(
          rule.anchor + (span.low - rule.anchor + rule.period - 1) / rule.period * rule.period,
          span.high - 1, rule.period) AS tick (due)
-       WHERE j.name <> $3
      )
      SELECT count(*) FILTER (WHERE r.job IS NULL AND q.job IS NULL)::int AS lost,
             coalesce(sum(r.rows - 1), 0)::int AS doubled
      FROM named LEFT JOIN recorded r USING (job, due) LEFT JOIN carillon.queue q USING (job, due)`,
-    [Math.round(from), Math.round(seconds * 1_000), template],
+    [Math.round(from), Math.round(seconds * 1_000)],
   )
   return row
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { applyCommand, diffCommand } from './commands/apply.js'
+import { benchCommand } from './commands/bench.js'
 import { brakeCommand } from './commands/brake.js'
 import { calendarsCommand } from './commands/calendars.js'
 import { clusterCommand } from './commands/cluster.js'
@@ -65,6 +66,7 @@ export function makeProgram(): Command {
     .addCommand(doctorCommand())
     .addCommand(dbCommand())
     .addCommand(migrateCommand())
+    .addCommand(benchCommand())
     .addCommand(completionCommand())
     .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 unreachable')
 }

@@ -6,6 +6,7 @@ import { isLoopback } from './config/addresses.js'
 import type { ConfigSources } from './config/load.js'
 import type { Config } from './config/settings.js'
 
+export { isLoopback } from './config/addresses.js'
 export type { ConfigRow } from './config/describe.js'
 export { describeConfig } from './config/describe.js'
 export { editDistance } from './config/edit-distance.js'

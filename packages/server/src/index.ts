@@ -22,5 +22,8 @@ export {
 } from './db/inspect.js'
 export { Account, defaultTenant } from './pipeline/account/account.js'
 export { loadMigrations, type MigrationStatus } from './db/migrate.js'
+export { newUuid } from './platform/ids.js'
+export { partitionOf } from './platform/partition.js'
+export { type JobTemplate, jobTemplate } from './roles/job-template.js'
 export { loadTasks } from './targets/task-registry.js'
 export { version } from './version.js'

@@ -41,7 +41,7 @@ export function judgeDisk(free: number, dataDir: string): Check {
 }
 
 /** The folder need not exist yet: then its disk is that of the nearest folder above it that does. */
-async function freeBytes(folder: string): Promise<number> {
+export async function freeBytes(folder: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(folder)
     return bavail * bsize

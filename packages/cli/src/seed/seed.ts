@@ -1,179 +1,153 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { once } from 'node:events'
 import type { Client } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { copyLine } from './copy-text.js'
+import { seedOwner } from './options.js'
+import { transaction } from './transaction.js'
 import { withoutIndexes } from './without-indexes.js'
 
-export interface SeedOptions {
+export interface SeedPlan {
   /** How many jobs there are to be more. */
-  count: number
-  /** The name of an interval job ("@every …") that was registered as usual: the others are its copies. */
-  template: string
-  /** Its period; the copies' ticks are spread evenly over it. */
-  periodMs: number
+  readonly count: number
+  /** Their names begin with it; the number of the job follows. */
+  readonly prefix: string
+  /** A job as the server would register it: every one of the seed is like it, but for its name and its anchor. */
+  readonly template: {
+    readonly tenant: number
+    readonly route: number
+    readonly zoneData: string
+    readonly definition: object
+  }
+  /** Of the interval that the template's schedule says; the ticks are spread over it evenly. */
+  readonly periodMs: number
+  /** No tick of theirs lies before it, by the database's clock. */
+  readonly firstTick: number
+  /** Servers use the database meanwhile: indexes stay, and it is done in small transactions. */
+  readonly beside: boolean
   /** The server's own: how a job's id is made, and which partition it belongs to. */
-  newUuid: () => string
-  partitionOf: (uuid: string) => number
-  onProgress?: (step: SeedStep, done: number, total: number) => void
+  readonly newUuid: () => string
+  readonly partitionOf: (uuid: string) => number
+  readonly onProgress?: (step: SeedStep, done: number, total: number) => void
 }
 
-export type SeedStep = 'jobs' | 'timers' | 'indexes'
+export type SeedStep = 'jobs' | 'indexes' | 'statistics'
 
-export interface Seeded {
-  jobs: number
-  /** No tick of theirs lies before it. */
-  firstTick: number
-  tookMs: number
-}
+const chunks = { alone: 20_000, beside: 2_000 }
 
-type Row = Record<string, unknown>
-
-const perChunk = 2_000
-/** Timers are loaded and indexed at least this fast: before their first tick they have to be there. */
-const timersPerSecond = 30_000
+// What create-jobs.sql stores of a job, of rows that were copied into a table of this session. Not copied into the tables
+// themselves: a login that row-level security applies to may only insert.
+const insertJobs = `
+INSERT INTO carillon.jobs (job, id, tenant, partition, name, definition, one_off, route, effective_from, zone_data,
+                           created_at, updated_at, changed_at)
+SELECT job, id, $1, partition, name, $2::jsonb || jsonb_build_object('name', name, 'anchor', due - $3::bigint), false, $4, $5::bigint, $6,
+       $5, $5, $5
+FROM seed_rows`
+const insertTimers = `
+INSERT INTO carillon.timers (job, tenant, due, start_at, accounted_through, partition)
+SELECT job, $1, due, due, $2, partition FROM seed_rows`
 
 /**
- * Fills a database with copies of a job, by COPY and without the indexes that can be built afterwards: millions of jobs in
- * minutes. For measurements; nothing may use the database meanwhile. The copies are jobs like all others: every column is
- * that of the template, but for name, id, partition and the anchor of the interval.
+ * Fills a database with jobs that are alike, by COPY: millions in minutes. They are jobs like all others. Alone with the
+ * database it is one transaction without the indexes that can be built afterwards: all of them or none.
  */
-export async function seedJobs(client: Client, options: SeedOptions): Promise<Seeded> {
-  const { count, onProgress = () => undefined } = options
-  const begun = performance.now()
-  const { job, timer } = await readTemplate(client, options.template)
-  const seeds = new Seeds(options, Number(job['job']), Number((job['definition'] as Row)['anchor']))
-  await withoutIndexes(client, 'carillon.jobs', () =>
-    load(
-      client,
-      'carillon.jobs',
-      job,
-      count,
-      (i) => seeds.job(i, job),
-      (done) => onProgress('jobs', done, count),
-    ),
-  ).built((done, total) => onProgress('indexes', done, total))
-  const firstTick = (await databaseNow(client)) + 2_000 + (count / timersPerSecond) * 1_000
-  await withoutIndexes(client, 'carillon.timers', () =>
-    load(
-      client,
-      'carillon.timers',
-      timer,
-      count,
-      (i) => seeds.timer(i, firstTick),
-      (done) => onProgress('timers', done, count),
-    ),
-  ).built((done, total) => onProgress('indexes', done, total))
+export async function seedJobs(client: Client, plan: SeedPlan): Promise<void> {
+  const { count, beside, onProgress = () => undefined } = plan
   await client.query(
-    "SELECT setval(pg_get_serial_sequence('carillon.jobs', 'job'), max(job)) FROM carillon.jobs",
+    "SET maintenance_work_mem = '256MB'; " +
+      'CREATE TEMP TABLE seed_rows (job bigint, id uuid, partition smallint, name text, due bigint)',
   )
-  await client.query(
-    'UPDATE carillon.tenant_jobs SET jobs = jobs + $2, recounted_at = carillon.now_ms() WHERE tenant = $1',
-    [job['tenant'], count],
+  const { rows } = await client.query<{ sequence: string }>(
+    "SELECT pg_get_serial_sequence('carillon.jobs', 'job') AS sequence",
   )
+  const load = new Load(client, plan, rows[0]?.sequence ?? '', (done) => onProgress('jobs', done, count))
+  onProgress('jobs', 0, count)
+  if (beside) {
+    await transaction(client, () => note(client, plan))
+    while (load.done < count) {
+      const most = Math.min(chunks.beside, count - load.done)
+      await transaction(client, async () => {
+        await countJobs(client, plan.template.tenant, most)
+        await load.next(most)
+      })
+    }
+  } else {
+    await transaction(client, async () => {
+      await note(client, plan)
+      await countJobs(client, plan.template.tenant, count)
+      await withoutIndexes(
+        client,
+        ['carillon.jobs', 'carillon.timers'],
+        async () => {
+          while (load.done < count) await load.next(Math.min(chunks.alone, count - load.done))
+        },
+        (done, total) => onProgress('indexes', done, total),
+      )
+    })
+  }
+  onProgress('statistics', 0, 1)
   await client.query('VACUUM (ANALYZE) carillon.jobs, carillon.timers')
-  return { jobs: count, firstTick, tookMs: performance.now() - begun }
+  onProgress('statistics', 1, 1)
 }
 
-/** What each copy has of its own. */
-class Seeds {
-  private readonly partitions: Uint8Array
+/** Loads one part of the jobs after the other. */
+class Load {
+  done = 0
+  private readonly definition: string
 
   constructor(
-    private readonly options: SeedOptions,
-    private readonly template: number,
-    private readonly anchor: number,
+    private readonly client: Client,
+    private readonly plan: SeedPlan,
+    private readonly sequence: string,
+    private readonly onRows: (done: number) => void,
   ) {
-    this.partitions = new Uint8Array(options.count)
+    this.definition = JSON.stringify(plan.template.definition)
   }
 
-  private offset(i: number): number {
-    return Math.floor((i / this.options.count) * this.options.periodMs)
+  async next(count: number): Promise<void> {
+    const { client, plan, definition } = this
+    const { tenant, route, zoneData } = plan.template
+    const { rows } = await client.query<{ now: string; keys: string[] }>(
+      `SELECT carillon.now_ms() AS now, array_agg(nextval($2::regclass)::text) AS keys
+       FROM generate_series(1, $1::int)`,
+      [count, this.sequence],
+    )
+    const [{ now, keys } = { now: '0', keys: [] }] = rows
+    const copy = client.query(copyFrom('COPY seed_rows FROM STDIN'))
+    copy.end(keys.map((key, at) => this.line(key, this.done + at, Number(now))).join(''))
+    await once(copy, 'finish')
+    await client.query(insertJobs, [tenant, definition, plan.periodMs, route, now, zoneData])
+    await client.query(insertTimers, [tenant, now])
+    await client.query('TRUNCATE seed_rows')
+    this.done += count
+    this.onRows(this.done)
   }
 
-  job(i: number, template: Row): Row {
-    const id = this.options.newUuid()
-    const partition = this.options.partitionOf(id)
-    this.partitions[i] = partition
-    const name = `${this.options.template}-${i}`
-    const definition = { ...(template['definition'] as Row), name, anchor: this.anchor + this.offset(i) }
-    return { job: this.template + 1 + i, id, partition, name, definition }
-  }
-
-  /** The first tick of its interval that is not before `first`. */
-  timer(i: number, first: number): Row {
-    const { periodMs } = this.options
-    const phase = this.anchor + this.offset(i)
-    const due = phase + Math.ceil((first - phase) / periodMs) * periodMs
-    return {
-      job: this.template + 1 + i,
-      due,
-      start_at: due,
-      accounted_through: due - 1,
-      partition: this.partitions[i],
-    }
+  private line(key: string, at: number, now: number): string {
+    const { newUuid, partitionOf, prefix } = this.plan
+    const id = newUuid()
+    return `${key}\t${id}\t${partitionOf(id)}\t${prefix}-${key}\t${dueOf(this.plan, at, now)}\n`
   }
 }
 
-async function readTemplate(client: Client, name: string): Promise<{ job: Row; timer: Row }> {
-  const jobs = await client.query<{ row: Row }>(
-    "SELECT to_jsonb(j) AS row FROM carillon.jobs j WHERE name = $1 AND state = 'active'",
-    [name],
-  )
-  const job = jobs.rows[0]?.row
-  if (job === undefined) throw new Error(`There is no active job named "${name}" to make copies of.`)
-  const timers = await client.query<{ row: Row }>(
-    'SELECT to_jsonb(t) AS row FROM carillon.timers t WHERE job = $1',
-    [job['job']],
-  )
-  return { job, timer: timers.rows[0]?.row ?? {} }
+/** The first tick of a job: its place in the period, or a later period where that has passed. */
+export function dueOf(
+  { count, periodMs, firstTick }: Pick<SeedPlan, 'count' | 'periodMs' | 'firstTick'>,
+  at: number,
+  now: number,
+): number {
+  const due = firstTick + Math.floor((at * periodMs) / count)
+  return due > now ? due : due + Math.ceil((now + 1 - due) / periodMs) * periodMs
 }
 
-/** Rows of a table by COPY: those of the template, with what `own` says in its place. */
-async function load(
-  client: Client,
-  table: string,
-  template: Row,
-  count: number,
-  own: (i: number) => Row,
-  onRows: (done: number) => void,
-): Promise<void> {
-  const columns = await writableColumns(client, table)
-  let i = 0
-  const source = new Readable({
-    highWaterMark: 4 * 1024 * 1024,
-    read() {
-      if (i >= count) {
-        this.push(null)
-        return
-      }
-      const lines: string[] = []
-      for (const end = Math.min(count, i + perChunk); i < end; i++) {
-        const row = { ...template, ...own(i) }
-        lines.push(copyLine(columns.map((column) => row[column])))
-      }
-      onRows(i)
-      this.push(lines.join(''))
-    },
-  })
-  await pipeline(
-    source,
-    client.query(copyFrom(['COPY', table, `(${columns.join(', ')})`, 'FROM STDIN'].join(' '))),
-  )
+/** The counter before the jobs, as whoever registers does it: two never wait for each other. */
+async function countJobs(client: Client, tenant: number, count: number): Promise<void> {
+  // Without a counter there is nothing to keep right: the first to register counts all there are.
+  await client.query('UPDATE carillon.tenant_jobs SET jobs = jobs + $2 WHERE tenant = $1', [tenant, count])
 }
 
-/** Columns that are no sum of others. */
-async function writableColumns(client: Client, table: string): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `SELECT attname AS name FROM pg_attribute
-     WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
-     ORDER BY attnum`,
-    [table],
+async function note(client: Client, { count, template }: SeedPlan): Promise<void> {
+  await client.query(
+    `INSERT INTO carillon.audit_log (tenant, actor, action, subject, detail, request_id)
+     VALUES ($1, 'local', 'seedJobs', $2, jsonb_build_object('jobs', $3::int), 'database')`,
+    [template.tenant, seedOwner, count],
   )
-  return rows.map(({ name }) => name)
-}
-
-async function databaseNow(client: Client): Promise<number> {
-  const { rows } = await client.query<{ now: string }>('SELECT carillon.now_ms() AS now')
-  return Number(rows[0]?.now)
 }

@@ -63,13 +63,6 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   const doubtful = new Closer({ database, clock, log, metrics, batchMs: 0 })
   const effects = composeEffects(context, doubtful, (run) => queue.freed(run.job))
   const hosts = new HostReports({ database, clock, log })
-  /** What a call says of its host. */
-  const noteOf = (run: LeasedRun, definition: RunDefinition, delivered: Delivered | Closed) => {
-    const said = isClosed(delivered) ? null : outcomeOf(run, definition, delivered)
-    if (said !== null) hosts.note(said)
-    if (said?.probe === true) reporting.wake()
-    return delivered
-  }
   const worker: Worker = new Worker({
     ports: {
       lease: (holder, most) => queue.lease(holder, most),
@@ -86,7 +79,11 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
             effects: (attempt) => effects.of({ run, definition: definition.definition, startedAt, attempt }),
           }),
         })
-        return target.type === 'http' ? delivering.then((it) => noteOf(run, definition, it)) : delivering
+        if (target.type !== 'http') return delivering
+        return delivering.then((delivered) => {
+          if (noteOf(hosts, run, definition, delivered)) reporting.wake()
+          return delivered
+        })
       },
       close: async (result) => {
         const answer = await record.close(result)
@@ -132,6 +129,18 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     },
     close: () => closeAll([...Object.values(targets), effects]),
   }
+}
+
+/** Notes what a call says of its host. True where that decides about an open breaker, and should be told at once. */
+function noteOf(
+  hosts: HostReports,
+  run: LeasedRun,
+  definition: RunDefinition,
+  delivered: Delivered | Closed,
+): boolean {
+  const said = isClosed(delivered) ? null : outcomeOf(run, definition, delivered)
+  if (said !== null) hosts.note(said)
+  return said?.probe === true
 }
 
 function handOverTo(worker: Worker, serves: { tasks: readonly string[]; commands: boolean }): HandOver {

@@ -3,13 +3,17 @@ import { join } from 'node:path'
 import type { CommandTarget, Job, Run } from '@carillon/contract'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { Carillon, temporaryFolder, until } from './support/carillon.js'
+import { useDatabases } from './support/databases.js'
 
 describe('commands', () => {
   const folder = temporaryFolder()
   const started: Carillon[] = []
+  // Registered first, so that it is done last.
+  afterAll(() => folder.remove())
+  const databaseOf = useDatabases(folder.path)
 
   async function up(name: string, args: string[], env: Record<string, string> = {}): Promise<Carillon> {
-    const carillon = await Carillon.up({ dataDir: join(folder.path, name), args, env })
+    const carillon = await Carillon.up({ args, env: { DATABASE_URL: await databaseOf(name), ...env } })
     started.push(carillon)
     return carillon
   }
@@ -17,7 +21,6 @@ describe('commands', () => {
   afterEach(async () => {
     await Promise.all(started.splice(0).map((carillon) => carillon.terminate()))
   })
-  afterAll(() => folder.remove())
 
   test('run as processes: variables, folder, exit code and the end of the output are those of the run', async () => {
     const carillon = await up('run', ['--allow-commands'], { SOME_SECRET: 'of the worker' })

@@ -8,7 +8,7 @@ import { Sink } from './support/sink.js'
  * Carillon; what was due is counted from the clock.
  */
 const jobCount = 200
-const seconds = 30
+const seconds = 15
 const env = { CARILLON_MIN_INTERVAL_SECONDS: '1' }
 
 describe('two servers on one database', () => {
@@ -20,8 +20,10 @@ describe('two servers on one database', () => {
 
   beforeAll(async () => {
     sink = await Sink.listen()
-    first = await Carillon.up({ dataDir: folder.path, env })
-    second = await Carillon.up({ dataDir: folder.path, env })
+    ;[first, second] = await Promise.all([
+      Carillon.up({ dataDir: folder.path, env }),
+      Carillon.up({ dataDir: folder.path, env }),
+    ])
     jobs = await Promise.all(
       Array.from({ length: jobCount }, (_, index) =>
         first.client.jobs.create({
@@ -43,11 +45,14 @@ describe('two servers on one database', () => {
 
   test('each tick of 200 jobs is delivered once, and none before its time', async () => {
     const from = nextWholeSecond(Date.now())
-    await until('the ticks of the span have arrived', () => Date.now() > from + seconds * 1000 + 2_000)
     const ticks = ticksBetween(from, from + seconds * 1000)
-    const counts = sink.counts()
-    const missing = expected(jobs, ticks).filter((key) => !counts.has(key))
-    const doubled = [...counts].filter(([, count]) => count > 1)
+    await until('the span is over', () => Date.now() > from + seconds * 1000)
+    const wanted = expected(jobs, ticks)
+    const missing = await nothingLeft(() => {
+      const counts = sink.counts()
+      return wanted.filter((key) => !counts.has(key))
+    })
+    const doubled = [...sink.counts()].filter(([, count]) => count > 1)
     expect({ missing, doubled }).toEqual({ missing: [], doubled: [] })
     const early = sink.deliveries.filter(
       ({ receivedAt, headers }) => receivedAt < Date.parse(scheduledAt(headers)),
@@ -61,10 +66,17 @@ describe('two servers on one database', () => {
     const inFlightAtMost = jobCount
     await until('the span has begun', () => Date.now() > from + 2_300)
     await second.killHard()
-    await until('the ticks of the span have arrived', () => Date.now() > from + 20_000)
-    const ticks = ticksBetween(from, from + 15_000)
-    const accounted = await accountedTicks(first, jobs)
-    const lost = expected(jobs, ticks).filter((key) => !sink.counts().has(key) && !accounted.has(key))
+    // Longer than a lease, so that what would come only with its end is looked for as well.
+    const ticks = ticksBetween(from, from + 12_000)
+    await until('the span is over', () => Date.now() > from + 12_000)
+    const wanted = expected(jobs, ticks)
+    const lost = await nothingLeft(async () => {
+      const counts = sink.counts()
+      const open = wanted.filter((key) => !counts.has(key))
+      if (open.length === 0) return []
+      const accounted = await accountedTicks(first, jobs)
+      return open.filter((key) => !accounted.has(key))
+    })
     expect(lost).toEqual([])
     const extra = [...sink.counts().values()].reduce((sum, count) => sum + count - 1, 0)
     expect(extra).toBeLessThanOrEqual(inFlightAtMost)
@@ -83,6 +95,15 @@ describe('two servers on one database', () => {
     expect(new Set(runs.map((run) => run.run_id)).size).toBe(runs.length)
   })
 })
+
+/** What is still open when a busy machine has had its time: usually nothing, and at once. */
+async function nothingLeft(look: () => Promise<string[]> | string[]): Promise<string[]> {
+  let left: string[] = []
+  await until('nothing is left', async () => (left = await look()).length === 0, 20_000).catch(
+    () => undefined,
+  )
+  return left
+}
 
 function scheduledAt(headers: Record<string, unknown>): string {
   return new Date(String(headers['carillon-scheduled-at'])).toISOString()

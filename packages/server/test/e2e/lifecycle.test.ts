@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Job, Run } from '@carillon/contract'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { joinEmbeddedPostgres } from '../../src/db/embedded/index.js'
 import { Carillon, temporaryFolder, until } from './support/carillon.js'
 import { Sink } from './support/sink.js'
@@ -13,9 +13,16 @@ describe('the life of a server', () => {
   const folder = temporaryFolder()
   const dataDir = join(folder.path, 'data')
   const started: Carillon[] = []
+  let postgres: Awaited<ReturnType<typeof joinEmbeddedPostgres>>
 
-  async function up(args: string[] = [], env: Record<string, string> = {}): Promise<Carillon> {
-    const carillon = await Carillon.up({ dataDir, args, env: { CARILLON_MIN_INTERVAL_SECONDS: '1', ...env } })
+  // Kept running over all tests: each would start and stop it otherwise.
+  beforeAll(async () => {
+    postgres = await joinEmbeddedPostgres({ dataDir })
+  })
+
+  async function up(args: string[] = [], folderOfData = dataDir): Promise<Carillon> {
+    const env = { CARILLON_MIN_INTERVAL_SECONDS: '1' }
+    const carillon = await Carillon.up({ dataDir: folderOfData, args, env })
     started.push(carillon)
     return carillon
   }
@@ -23,7 +30,10 @@ describe('the life of a server', () => {
   afterEach(async () => {
     await Promise.all(started.splice(0).map((carillon) => carillon.terminate()))
   })
-  afterAll(() => folder.remove())
+  afterAll(async () => {
+    await postgres?.leave()
+    folder.remove()
+  })
 
   test('a one-off due in two seconds reaches its target at its time, once, with every header', async () => {
     const sink = await Sink.listen()
@@ -57,7 +67,9 @@ describe('the life of a server', () => {
 
   test('a restart on the same data folder keeps jobs and ledger', async () => {
     const file = join(folder.path, 'kept')
-    const before = await up(['--tasks', tasks])
+    // One of its own: the Postgres in it ends with the server, too.
+    const own = join(folder.path, 'restarted')
+    const before = await up(['--tasks', tasks], own)
     const job = await before.client.jobs.create({
       name: 'kept',
       schedule: '* * * * * *',
@@ -72,7 +84,7 @@ describe('the life of a server', () => {
     })
     expect(await before.terminate()).toBe(0)
 
-    const after = await up(['--tasks', tasks])
+    const after = await up(['--tasks', tasks], own)
     expect(await after.client.jobs.get(job.job_id)).toMatchObject({
       name: 'kept',
       state: 'active',
@@ -123,11 +135,11 @@ describe('the life of a server', () => {
   })
 
   test('SIGTERM ends a process whose database is away', async () => {
-    const postgres = await joinEmbeddedPostgres({ dataDir: join(folder.path, 'away') })
+    const away = await joinEmbeddedPostgres({ dataDir: join(folder.path, 'away') })
     const carillon = await Carillon.up({
-      env: { DATABASE_URL: postgres.url, CARILLON_DRAIN_SECONDS: '2', CARILLON_STATEMENT_TIMEOUT_MS: '1000' },
+      env: { DATABASE_URL: away.url, CARILLON_DRAIN_SECONDS: '2', CARILLON_STATEMENT_TIMEOUT_MS: '1000' },
     })
-    await postgres.leave()
+    await away.leave()
     await until('it notices', async () => (await fetch(`${carillon.url}/readyz`)).status === 503)
     expect((await fetch(`${carillon.url}/api/v1/jobs`)).status).toBe(503)
     expect(await carillon.terminate()).toBe(0)
@@ -158,9 +170,11 @@ describe('the life of a server', () => {
 
   test('api, scheduler and worker run apart over one database', async () => {
     const file = join(folder.path, 'apart')
-    const api = await up(['--role', 'api'])
-    await up(['--role', 'scheduler'])
-    await up(['--role', 'worker', '--tasks', tasks])
+    const [api] = await Promise.all([
+      up(['--role', 'api']),
+      up(['--role', 'scheduler']),
+      up(['--role', 'worker', '--tasks', tasks]),
+    ])
     const job = await api.client.jobs.create({
       name: 'apart',
       schedule: new Date(Date.now() + 1_500).toISOString(),

@@ -61,8 +61,10 @@ describe('an operation on many jobs, and a stream of their runs', () => {
   let second: Carillon
 
   beforeAll(async () => {
-    first = await Carillon.up({ dataDir: folder.path, args: ['--tasks', tasks] })
-    second = await Carillon.up({ dataDir: folder.path, args: ['--tasks', tasks] })
+    ;[first, second] = await Promise.all([
+      Carillon.up({ dataDir: folder.path, args: ['--tasks', tasks] }),
+      Carillon.up({ dataDir: folder.path, args: ['--tasks', tasks] }),
+    ])
     for (let n = 0; n < jobCount; n += 50) {
       await Promise.all(
         Array.from({ length: 50 }, (_, at) =>

@@ -62,8 +62,7 @@ describe('partitions of real processes', () => {
 
   /** One that does everything, and one that only schedules: what that one holds, somebody else runs. */
   async function pair(): Promise<{ all: Carillon; scheduler: Carillon; jobs: Job[] }> {
-    const all = await up()
-    const scheduler = await up('scheduler')
+    const [all, scheduler] = await Promise.all([up(), up('scheduler')])
     const jobs = await Promise.all(
       Array.from({ length: jobCount }, (_, at) =>
         all.client.jobs.create({

@@ -30,8 +30,10 @@ describe('a host that fails for a while', () => {
       answers.push({ delivery, status, at: delivery.receivedAt })
       return status
     }
-    first = await Carillon.up({ dataDir: folder.path, env })
-    second = await Carillon.up({ dataDir: folder.path, env })
+    ;[first, second] = await Promise.all([
+      Carillon.up({ dataDir: folder.path, env }),
+      Carillon.up({ dataDir: folder.path, env }),
+    ])
     await first.client.targets.limit(hostOf(sick), {
       drain_per_second: drainPerSecond,
       breaker_open_seconds: 2,

@@ -2,18 +2,26 @@ import { join } from 'node:path'
 import { verifyWebhook } from '@carillon/sdk'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { Carillon, temporaryFolder, until } from './support/carillon.js'
+import { Carillon, type CarillonOptions, temporaryFolder, until } from './support/carillon.js'
+import { useDatabases } from './support/databases.js'
 import { type Delivery, Sink } from './support/sink.js'
 
 /** Real servers deliver; the official package of Standard Webhooks, which knows nothing of Carillon, receives. */
 describe('webhooks on the wire', () => {
   const folder = temporaryFolder()
   const started: Carillon[] = []
+  // Registered first, so that it is done last.
+  afterAll(() => folder.remove())
+  const databaseOf = useDatabases(folder.path)
   const sinks: Sink[] = []
 
   async function up(name: string, args: string[] = [], env: Record<string, string> = {}): Promise<Carillon> {
+    return start({ args, env: { DATABASE_URL: await databaseOf(name), ...env } })
+  }
+
+  async function start({ env, ...options }: CarillonOptions): Promise<Carillon> {
     const settings = { CARILLON_MIN_INTERVAL_SECONDS: '1', CARILLON_LOG_LEVEL: 'trace', ...env }
-    const carillon = await Carillon.up({ dataDir: join(folder.path, name), args, env: settings })
+    const carillon = await Carillon.up({ ...options, env: settings })
     started.push(carillon)
     return carillon
   }
@@ -28,7 +36,6 @@ describe('webhooks on the wire', () => {
     await Promise.all(started.splice(0).map((carillon) => carillon.terminate()))
     await Promise.all(sinks.splice(0).map((sink) => sink.close()))
   })
-  afterAll(() => folder.remove())
 
   test('are signed from the first one on, without any set-up; what was changed or is old is refused', async () => {
     const sink = await listen()
@@ -166,7 +173,8 @@ describe('webhooks on the wire', () => {
   })
 
   test('have one secret, also when two servers start at once on an empty data folder', async () => {
-    const servers = await Promise.all([up('at-once'), up('at-once')])
+    const dataDir = join(folder.path, 'at-once')
+    const servers = await Promise.all([start({ dataDir }), start({ dataDir })])
     const shown = await Promise.all(servers.map(({ client }) => client.signingSecrets.current()))
     expect(shown[0]).toEqual(shown[1])
     expect((await servers[0].client.signingSecrets.list()).data).toHaveLength(1)

@@ -134,7 +134,7 @@ describe('workers over HTTP', () => {
   })
 
   test('any process answers any call: two of them, turn by turn', async () => {
-    const [first, second] = [await up(), await up(['api'])]
+    const [first, second] = await Promise.all([up(), up(['api'])])
     const one = await job(first, 'alternating')
     const ask = { tasks: ['alternating'], wait_seconds: 10 }
     const { worker_id } = await post<LeaseAnswer>(first, '', { tasks: ask.tasks })
@@ -158,8 +158,7 @@ describe('workers over HTTP', () => {
   })
 
   test('a process killed between the lease and its answer loses nothing: the run comes back at once', async () => {
-    const keeper = await up()
-    const doomed = await up(['api'])
+    const [keeper, doomed] = await Promise.all([up(), up(['api'])])
     const one = await job(keeper, 'undelivered')
     // Between the two: an answer that names runs does not get through, and its process is gone.
     const cut = await Between.listen(doomed.url, async (body) => {
@@ -181,8 +180,7 @@ describe('workers over HTTP', () => {
   })
 
   test('a process killed in the middle of a long poll: its worker goes on with another', async () => {
-    const keeper = await up()
-    const doomed = await up(['api'])
+    const [keeper, doomed] = await Promise.all([up(), up(['api'])])
     // A load balancer, so to say.
     let backend = doomed.url
     const balancer = await Between.listen(
@@ -235,7 +233,7 @@ describe('workers over HTTP', () => {
   })
 
   test('SIGTERM of a process ends its long polls at once; SIGTERM of a worker lets its runs end', async () => {
-    const [keeper, leaving] = [await up(), await up(['api'])]
+    const [keeper, leaving] = await Promise.all([up(), up(['api'])])
     const { worker_id } = await post<LeaseAnswer>(leaving, '', { tasks: ['draining'] })
     const poll = post<LeaseAnswer>(leaving, '', { worker_id, tasks: ['draining'], wait_seconds: 30 })
     await until('the poll waits', async () =>

@@ -121,8 +121,7 @@ describe('workers', () => {
   })
 
   test('what a worker says that was stopped beyond its lease is kept as stale and changes nothing', async () => {
-    const desk = await up(['api', 'scheduler'])
-    const stopped = await up(['worker'])
+    const [desk, stopped] = await Promise.all([up(['api', 'scheduler']), up(['worker'])])
     const job = await webhook(desk, 'stopped')
     const { arrived, answer } = held()
     await desk.client.jobs.trigger(job.job_id)

@@ -48,6 +48,8 @@ export const operate: Record<string, SetUp> = {
       house.placeholders.set('2026-10-25T02:30', await overlappedTick(house))
     },
   },
+  // Without a server: the embedded Postgres of the reader's folder is its own.
+  'docs/operate/seeding.md': { byThePage: true },
   'docs/operate/why-didnt-it-run.md': {
     setUp: async (house) => {
       house.placeholders.set('JOB', (await wellJob(house, 'nightly')).job_id)
