@@ -80,10 +80,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
           }),
         })
         if (target.type !== 'http') return delivering
-        return delivering.then((delivered) => {
-          if (noteOf(hosts, run, definition, delivered)) reporting.wake()
-          return delivered
-        })
+        return delivering.then((it) => noted(hosts, run, definition, it, () => reporting.wake()))
       },
       close: async (result) => {
         const answer = await record.close(result)
@@ -131,16 +128,18 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   }
 }
 
-/** Notes what a call says of its host. True where that decides about an open breaker, and should be told at once. */
-function noteOf(
+/** Notes what a call says of its host, and tells at once what decides about an open breaker. */
+function noted(
   hosts: HostReports,
   run: LeasedRun,
   definition: RunDefinition,
   delivered: Delivered | Closed,
-): boolean {
+  tell: () => void,
+): Delivered | Closed {
   const said = isClosed(delivered) ? null : outcomeOf(run, definition, delivered)
   if (said !== null) hosts.note(said)
-  return said?.probe === true
+  if (said?.probe === true) tell()
+  return delivered
 }
 
 function handOverTo(worker: Worker, serves: { tasks: readonly string[]; commands: boolean }): HandOver {
