@@ -36,9 +36,9 @@ export function authenticate(app: FastifyInstance, access: AccessPort): void {
     else goOn(caller)
   })
   // Not before: a body arrives in events of the socket, which know nothing of whom they are for.
-  app.addHook('preValidation', (request, _reply, done) => {
+  app.addHook('preValidation', (request, reply, done) => {
     if (request.caller === null) done()
-    else onBehalfOf(request.caller, done)
+    else onBehalfOf(request.caller, done, (ended) => reply.raw.once('close', ended))
   })
 }
 
