@@ -122,6 +122,8 @@ describe('with the database to itself', () => {
          AND (j.definition ->> 'anchor')::bigint = t.due - 50000`,
     )
     expect(ids).toHaveLength(25_000)
+    // All start soon: schedulers are told of them.
+    expect(await sql(url, 'SELECT FROM carillon.jobs WHERE changed_at = 0 LIMIT 1')).toEqual([])
     for (const { id, partition } of ids) expect(partition).toBe(partitionOf(id))
     const [noted] = await sql(url, "SELECT actor, detail FROM carillon.audit_log WHERE action = 'seedJobs'")
     expect(noted).toEqual({ actor: 'local', detail: { jobs: 25_000 } })
@@ -159,6 +161,9 @@ describe('with the database to itself', () => {
     // Empty: the schema is made on the way.
     expect(jsonOf(await seed(url, '--n', '10', '--json'))).toMatchObject({ jobs: 10 })
     expect(await countOf(url)).toMatchObject({ jobs: 10, timers: 10 })
+    // Spread over a day: what starts only hours from now is left to be read when it is near, as with registered ones.
+    const [far] = await sql(url, 'SELECT count(*)::int AS jobs FROM carillon.jobs WHERE changed_at = 0')
+    expect(far).toEqual({ jobs: 9 })
   })
 })
 

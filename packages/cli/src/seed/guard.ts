@@ -5,7 +5,7 @@ import { seedOwner } from './options.js'
 /** A process that was silent for longer has gone without a word. */
 const goneMs = 15_000
 /** What a seeded job takes with its timer, with all indexes, and what loading it needs on the way. */
-const bytesPerJob = 2_500
+const bytesPerJob = 1_500
 
 /** Where a database is, for people; null where that is this machine. */
 export function farHost(databaseUrl: string): string | null {

@@ -15,7 +15,10 @@ export interface SeedPlan {
     readonly tenant: number
     readonly route: number
     readonly zoneData: string
-    readonly definition: object
+    /** JSON, as it is stored. */
+    readonly definition: string
+    /** One that starts later than this is not told to the schedulers. */
+    readonly farMs: number
   }
   /** Of the interval that the template's schedule says; the ticks are spread over it evenly. */
   readonly periodMs: number
@@ -39,7 +42,7 @@ const insertJobs = `
 INSERT INTO carillon.jobs (job, id, tenant, partition, name, definition, one_off, route, effective_from, zone_data,
                            created_at, updated_at, changed_at)
 SELECT job, id, $1, partition, name, $2::jsonb || jsonb_build_object('name', name, 'anchor', due - $3::bigint), false, $4, $5::bigint, $6,
-       $5, $5, $5
+       $5, $5, CASE WHEN due > $5 + $7::bigint THEN 0 ELSE $5 END
 FROM seed_rows`
 const insertTimers = `
 INSERT INTO carillon.timers (job, tenant, due, start_at, accounted_through, partition)
@@ -91,20 +94,17 @@ export async function seedJobs(client: Client, plan: SeedPlan): Promise<void> {
 /** Loads one part of the jobs after the other. */
 class Load {
   done = 0
-  private readonly definition: string
 
   constructor(
     private readonly client: Client,
     private readonly plan: SeedPlan,
     private readonly sequence: string,
     private readonly onRows: (done: number) => void,
-  ) {
-    this.definition = JSON.stringify(plan.template.definition)
-  }
+  ) {}
 
   async next(count: number): Promise<void> {
-    const { client, plan, definition } = this
-    const { tenant, route, zoneData } = plan.template
+    const { client, plan } = this
+    const { tenant, route, zoneData, definition, farMs } = plan.template
     const { rows } = await client.query<{ now: string; keys: string[] }>(
       `SELECT carillon.now_ms() AS now, array_agg(nextval($2::regclass)::text) AS keys
        FROM generate_series(1, $1::int)`,
@@ -114,7 +114,7 @@ class Load {
     const copy = client.query(copyFrom('COPY seed_rows FROM STDIN'))
     copy.end(keys.map((key, at) => this.line(key, this.done + at, Number(now))).join(''))
     await once(copy, 'finish')
-    await client.query(insertJobs, [tenant, definition, plan.periodMs, route, now, zoneData])
+    await client.query(insertJobs, [tenant, definition, plan.periodMs, route, now, zoneData, farMs])
     await client.query(insertTimers, [tenant, now])
     await client.query('TRUNCATE seed_rows')
     this.done += count

@@ -1,10 +1,11 @@
-import type { JobDefinition, JobInput } from '@carillon/contract'
+import type { JobInput } from '@carillon/contract'
 import type { Config } from '../config.js'
 import { DatabaseClock } from '../db/database-clock.js'
 import { inspectServer } from '../db/inspect.js'
 import type { Database } from '../db/pool.js'
 import { defaultTenant } from '../http/tenant.js'
 import { Tenants } from '../pipeline/access/tenants.js'
+import { farMs } from '../pipeline/register/create.js'
 import { Creating } from '../pipeline/register/creating.js'
 import { Routes } from '../pipeline/register/routes.js'
 import { type Clock, systemClock } from '../platform/clock.js'
@@ -14,9 +15,12 @@ import { addressGuardOf } from './worker.js'
 /** What all jobs alike have in common, as registering one of them would store it. */
 export interface JobTemplate {
   tenant: number
-  definition: JobDefinition
+  /** JSON, as it is stored. */
+  definition: string
   route: number
   zoneData: string
+  /** A job that starts later than this from its registration is not told to the schedulers: its changed_at is 0. */
+  farMs: number
 }
 
 /**
@@ -46,8 +50,8 @@ export async function jobTemplate(
   })
   // The tenant's own least interval is known from here on.
   await creating.minIntervalMs(database, tenant)
-  const { definition } = creating.define(tenant, input).job
-  await creating.checkCommands(database, tenant, definition)
-  const route = await routes.of(tenant, definition)
-  return { tenant, definition, route, zoneData: process.versions.tz ?? 'unknown' }
+  const { job, text } = creating.define(tenant, input)
+  await creating.checkCommands(database, tenant, job.definition)
+  const route = await routes.of(tenant, job.definition)
+  return { tenant, definition: text, route, zoneData: process.versions.tz ?? 'unknown', farMs }
 }
