@@ -121,7 +121,9 @@ test('jobs with idempotency keys read those keys alone, by a plan that was made 
   await session.query('SET plan_cache_mode = force_generic_plan')
   await session.query(['PREPARE early AS', text].join(' '))
   const nothing = params.map(() => 'NULL').join()
-  const { rows } = await session.query<{ 'QUERY PLAN': string }>(`EXPLAIN EXECUTE early (${nothing})`)
+  const { rows } = await session.query<{ 'QUERY PLAN': string }>(
+    ['EXPLAIN EXECUTE early (', nothing, ')'].join(''),
+  )
   await session.query('RESET plan_cache_mode')
   const lines = rows.map((row) => row['QUERY PLAN'])
   const at = lines.findIndex((line) => line.includes('Scan using idempotency_keys_pkey'))
