@@ -86,7 +86,7 @@ const intended: Record<string, string[]> = {
   'pipeline/remote/held-by-worker.sql': ['queue_remote'],
   'pipeline/remote/overdue.sql': ['queue_remote'],
   'pipeline/tick-changes.sql': ['tick_changes_pkey'],
-  'pipeline/register/create-jobs.sql': ['jobs_live_name', 'idempotency_keys_pkey'],
+  'pipeline/register/create-jobs.sql': ['jobs_live_name'],
   'pipeline/register/job-view.sql': ['ledger_history', 'jobs_id_key', 'timers_pkey', 'queue_pkey'],
   'pipeline/register/jobs-to-resume.sql': ['jobs_to_resume'],
   'pipeline/register/named-job.sql': ['jobs_live_name', 'jobs_past_name'],
