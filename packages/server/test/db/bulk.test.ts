@@ -90,6 +90,19 @@ test('an atomic call that is refused for one of its jobs has waited for nobody, 
   await holder.query('ROLLBACK')
 })
 
+test('an atomic call remembers its routes: the next one does not ask for them, and waits for nobody who holds them', async () => {
+  const api = await server()
+  const target = { type: 'task', task: 'shared' } as const
+  const call = () => ({ jobs: [jobInput({ target }), jobInput({ target })], atomic: true })
+  expect((await api.post<BulkAnswer>('/jobs/bulk', call())).body.created).toBe(2)
+  const holder = await house().session()
+  await holder.query('BEGIN')
+  await holder.query('SELECT * FROM carillon.routes FOR UPDATE')
+  const second = await api.post<BulkAnswer>('/jobs/bulk', call())
+  expect(second).toMatchObject({ status: 200, body: { created: 2 } })
+  await holder.query('ROLLBACK')
+})
+
 test('names that are taken are passed over where that is asked for, also in an atomic call', async () => {
   const api = await server()
   await api.create({ name: 'taken' })

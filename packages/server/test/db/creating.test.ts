@@ -164,6 +164,17 @@ test("a tenant's least interval holds from its change on, though jobs are checke
       jobs: [jobInput({ schedule: '* * * * *' }), jobInput()],
     })
     expect(body.results.map(({ status }) => status)).toEqual(['failed', 'created'])
+    // What was known here is 300: the first job that it refuses makes the call look again, also one that is all or nothing.
+    for (const atomic of [false, true]) {
+      await limit(300)
+      expect((await eachMinute('refused')).status).toBe(422)
+      await limit(60)
+      const loosened = await server.post<{ created: number }>('/jobs/bulk', {
+        jobs: [jobInput(), jobInput({ schedule: '* * * * *' }), jobInput({ schedule: '* * * * *' })],
+        atomic,
+      })
+      expect(loosened.body.created).toBe(3)
+    }
   } finally {
     await limit(null)
   }

@@ -114,6 +114,23 @@ const narrowed = [
 /** The age of the server and its own clock are not ours to move. */
 const clockReaders = [join('cluster', 'postgres', 'peers.sql'), join('db', 'inspect-server.sql')]
 
+/** A plan is kept from the first calls on, when there are no keys yet and nobody has counted them. */
+test('jobs with idempotency keys read those keys alone, by a plan that was made when there were none', async () => {
+  const file = join('pipeline', 'register', 'create-jobs.sql')
+  const { text, params } = parseStatement(file, sqlOf(file))
+  await session.query('SET plan_cache_mode = force_generic_plan')
+  await session.query(['PREPARE early AS', text].join(' '))
+  const nothing = params.map(() => 'NULL').join()
+  const { rows } = await session.query<{ 'QUERY PLAN': string }>(
+    ['EXPLAIN EXECUTE early (', nothing, ')'].join(''),
+  )
+  await session.query('RESET plan_cache_mode')
+  const lines = rows.map((row) => row['QUERY PLAN'])
+  const at = lines.findIndex((line) => line.includes('Scan using idempotency_keys_pkey'))
+  expect(at).toBeGreaterThan(0)
+  expect(lines[at + 1]).toMatch(/Index Cond: .*tenant = .*key = ANY/)
+})
+
 test('every statement is loaded by the code, and everything that is loaded exists', () => {
   const loaded = loadedFiles()
   expect([...new Set(loaded)].sort()).toEqual([...sqlFiles].sort())

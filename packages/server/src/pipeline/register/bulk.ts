@@ -59,9 +59,7 @@ export class Bulk {
     }
     try {
       await (inside === undefined
-        ? despiteDeadlocks(() =>
-            this.database.transaction((runner) => this.together(runner, work, withCalendars)),
-          )
+        ? this.inOneTransaction(work, withCalendars)
         : this.together(inside, work, withCalendars))
     } catch (error) {
       if (!(error instanceof Undone)) throw error
@@ -70,14 +68,34 @@ export class Bulk {
     return { outcomes, undone: false }
   }
 
+  /** What needs no transaction is done before it begins: nobody waits for its locks meanwhile. */
+  private async inOneTransaction(work: Work, withCalendars: boolean): Promise<void> {
+    if (withCalendars)
+      return despiteDeadlocks(() => this.database.transaction((inside) => this.together(inside, work, true)))
+    const batches = await this.allChecked(eachForItself(this.database), work, {})
+    // A route that a transaction makes is locked until it ends, and others who need it wait.
+    for (const batch of batches) await this.creating.makeRoutes(work.tenant, batch)
+    await despiteDeadlocks(() =>
+      this.database.transaction((inside) => this.storeAll(allInside(inside), work, batches)),
+    )
+  }
+
   private async together(inside: Runner, work: Work, withCalendars: boolean): Promise<void> {
     work.outcomes.length = 0
     const calendars = withCalendars ? await shareCalendars(inside, work.tenant) : {}
     const place = allInside(inside)
-    // All are checked before the first is stored: from then on the tenant's counter is held, and others wait for it.
+    await this.storeAll(place, work, await this.allChecked(place, work, calendars))
+  }
+
+  /** All are checked before the first is stored: from then on the tenant's counter is held, and others wait for it. */
+  private async allChecked(place: Place, work: Work, calendars: CalendarSet): Promise<Batch[]> {
     const batches: Batch[] = []
     for await (const batch of this.checked(place, work, calendars)) batches.push(batch)
     this.undoIfFailed(work)
+    return batches
+  }
+
+  private async storeAll(place: Place, work: Work, batches: readonly Batch[]): Promise<void> {
     for (const batch of batches) await this.store(place, work, batch)
     this.undoIfFailed(work)
   }

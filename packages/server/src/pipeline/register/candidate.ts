@@ -63,7 +63,7 @@ function checkSize(text: string, most: number): void {
   const bytes = Buffer.byteLength(text)
   if (bytes <= most) return
   throw new CarillonError('body_too_large', {
-    detail: `The job has ${bytes} bytes with its defaults; one job may have ${most}.`,
+    detail: `The job has ${bytes} bytes as it is stored; one job may have ${most}.`,
     errors: [{ pointer: '', message: `has ${bytes} bytes; one job may have ${most}` }],
   })
 }

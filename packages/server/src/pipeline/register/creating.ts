@@ -145,6 +145,14 @@ export class Creating {
     return stored
   }
 
+  /** From then on they are known here, also to a transaction. */
+  async makeRoutes(tenant: number, batch: readonly { candidate: Candidate }[]): Promise<void> {
+    await this.options.routes.make(
+      tenant,
+      batch.map(({ candidate }) => candidate.job.definition),
+    )
+  }
+
   private async withoutForbidden(
     runner: Runner,
     tenant: number,

@@ -28,6 +28,11 @@ export class Routes {
     return route
   }
 
+  /** Outside of all transactions, so that they are remembered. */
+  async make(tenant: number, definitions: readonly Routed[]): Promise<void> {
+    await this.ofMany(tenant, definitions, this.database)
+  }
+
   /** In the order of the definitions. Asks only for those that are new here, all at once. */
   async ofMany(tenant: number, definitions: readonly Routed[], runner: Runner): Promise<number[]> {
     const keys = definitions.map((definition) => keyOf(tenant, definition))
