@@ -50,6 +50,23 @@ describe('a leased run starts', () => {
     expect(row?.started_at).toBeGreaterThanOrEqual(row?.available_at ?? Number.POSITIVE_INFINITY)
   })
 
+  test('beside one that cannot even be delivered, which fails', async () => {
+    const node = await house().node({
+      deliver: (run) => {
+        if (run.job === broken.key) throw new TypeError('There is no target.')
+        return Promise.resolve(succeeded)
+      },
+    })
+    const broken = await node.register({ schedule: '@every 1h', max_retries: 0 })
+    const whole = await node.register({ schedule: '@every 1h' })
+    for (const job of [broken, whole]) await putRuns(house(), job)
+    await house().query('UPDATE carillon.queue SET max_attempts = 1')
+    await node.worker.leaseOnce()
+    await house().finished(node)
+    expect(await ledgerOf(house(), broken)).toMatchObject([{ outcome: 'dead', reason: 'internal_error' }])
+    expect(await ledgerOf(house(), whole)).toMatchObject([{ outcome: 'success' }])
+  })
+
   test('never without a look for revocations that is younger than a second', async () => {
     let away = true
     const node = await house().node({

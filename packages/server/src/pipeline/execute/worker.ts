@@ -358,12 +358,12 @@ export class Worker {
     const startedAt = databaseClock.atLeast()
     metrics.startLag.observe(Math.max(0, startedAt - entry.availableAt) / 1000)
     if (definition === null) return this.finish(entry, startedAt, definitionGone)
-    return ports
-      .deliver(run, definition, stop, { startedAt, confirm: () => this.confirmations.ask(entry) })
-      .then(
-        (delivered) => this.conclude(entry, startedAt, delivered),
-        (error: unknown) => this.conclude(entry, startedAt, deliveryBroke(error)),
-      )
+    return delivering(() =>
+      ports.deliver(run, definition, stop, { startedAt, confirm: () => this.confirmations.ask(entry) }),
+    ).then(
+      (delivered) => this.conclude(entry, startedAt, delivered),
+      (error: unknown) => this.conclude(entry, startedAt, deliveryBroke(error)),
+    )
   }
 
   private conclude(
@@ -424,5 +424,14 @@ export class Worker {
     this.entries.delete(entry.run.token)
     metrics.inFlight.set(this.entries.size)
     if (wasFull) wake()
+  }
+}
+
+/** One that cannot even begin, as with a damaged definition, has failed like any other: those behind it are to start. */
+function delivering<Result>(begin: () => Promise<Result>): Promise<Result> {
+  try {
+    return begin()
+  } catch (error) {
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)))
   }
 }
