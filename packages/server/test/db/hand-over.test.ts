@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { LeasedRun } from '../../src/pipeline/run.js'
 import type { HandOver } from '../../src/pipeline/fire/hand-over.js'
 import { ledgerOf, putRuns, queueOf } from '../kit/rows.js'
-import type { NodeOptions, TestNode } from '../kit/test-house.js'
+import { type NodeOptions, succeeded, type TestNode } from '../kit/test-house.js'
+import { until } from '../kit/until.js'
 import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
@@ -53,6 +54,28 @@ test('a run is made as the lease of the worker in the same process, starts at it
   const [row] = await ledgerOf(house(), jobs[0] as { key: number })
   expect(row).toMatchObject({ due: run.due, outcome: 'success', final: true, token: run.token, worker: self })
   expect(row?.epoch).toBe(run.epoch)
+})
+
+test('a short definition comes along; a long one is read, however little room it takes in the table', async () => {
+  const payloads: unknown[] = []
+  const deliver: NodeOptions['deliver'] = (_run, { definition }) => {
+    payloads.push(definition.payload)
+    return Promise.resolve(succeeded)
+  }
+  const node = await nodeOf({ deliver })
+  const long = 'much of the same '.repeat(5_000)
+  const short = await node.register({ ...everyMinute, payload: 'short' })
+  await node.register({ ...everyMinute, payload: long })
+  await fireAhead(node)
+  // The long one is read in the database's own time.
+  await until('both are delivered', async () => {
+    await house().clock.advance(100)
+    return payloads.length === 2
+  })
+  await house().finished(node)
+  expect(payloads.includes('short') && payloads.includes(long)).toBe(true)
+  const whole = node.delivered.filter(({ definition }) => definition !== undefined)
+  expect(whole.map(({ job }) => job)).toEqual([short.key])
 })
 
 test('half of the room that a worker has is given to such runs', async () => {

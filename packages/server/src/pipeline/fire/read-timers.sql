@@ -1,5 +1,7 @@
 -- Timers with what their next ticks are computed from. A long payload stays behind: it may be a megabyte, and the tick does
--- not depend on it. A short definition comes whole: then the worker of the same process need not read it again. Plain read: what it sees is checked again, under lock, by the firing statement.
+-- not depend on it. A short definition comes whole: then the worker of the same process need not read it again. One that is
+-- stored compressed counts as long, since its size there says nothing. Plain read: what it sees is checked again, under
+-- lock, by the firing statement.
 -- Found by their start, which the caller heard of with them: behind the key of a job lies a dead version for each of its
 -- ticks since the oldest open transaction began, behind a start lie only those of that instant. Compared as rows, and with
 -- LIMIT, since that leaves the planner no other way; so is the job, which a planner that takes the table for empty would
@@ -12,7 +14,8 @@
 -- @param partitions smallint[]
 -- @param start_ats bigint[]
 SELECT t.place, t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, t.runs, t.accounted_through,
-       j.id AS uuid, j.version, j.route, j.ticks_changed_until, CASE WHEN pg_column_size(j.definition) <= 4000 THEN j.definition
+       j.id AS uuid, j.version, j.route, j.ticks_changed_until,
+       CASE WHEN pg_column_size(j.definition) <= 4000 AND pg_column_compression(j.definition) IS NULL THEN j.definition
             ELSE j.definition - 'payload' - 'target' END AS definition,
        carillon.now_ms() AS now
 FROM unnest(:jobs, :partitions, :start_ats) AS wanted (job, partition, start_at)
