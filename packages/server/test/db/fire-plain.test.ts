@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { parseStatement } from '../../src/db/statement.js'
 import { Gate } from '../kit/gate.js'
-import { firePlainly, type PlainParams, plainly, stepMs, waitsOrEnds } from '../kit/plain-fire.js'
+import {
+  firePlainly,
+  lockTimeoutsOf,
+  type PlainParams,
+  plainly,
+  stepMs,
+  waitsOrEnds,
+} from '../kit/plain-fire.js'
 import { countOf, putRuns, queueOf, timerOf } from '../kit/rows.js'
 import type { TestNode } from '../kit/test-house.js'
 import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
 
-const settingStatement = parseStatement<object, { lock_timeout: string }>(
-  'setting.sql',
-  "SELECT current_setting('lock_timeout') AS lock_timeout",
-)
 const tenSeconds = { schedule: '@every 10s' } as const
 
 async function due() {
@@ -158,8 +160,9 @@ test('a timer that somebody holds is waited for no longer than a moment, and the
   await expect(fire(node, [job])).rejects.toMatchObject({ code: '55P03' })
   await editor.query('ROLLBACK')
   expect(await timerOf(house(), job)).toEqual(timer)
-  // The bound was the statement's own, and not that of the connection afterwards.
-  expect(await node.database.run(settingStatement, {})).toEqual([{ lock_timeout: '0' }])
+  // The bound is the statement's own, and not that of the connection afterwards.
+  await fire(node, [job])
+  expect(await lockTimeoutsOf(node)).toEqual(['0'])
 })
 
 test('a change of epoch waits for the fire in progress', async () => {

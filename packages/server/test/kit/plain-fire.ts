@@ -1,3 +1,4 @@
+import { parseStatement } from '../../src/db/statement.js'
 import { firePlainStatement, type plainParams } from '../../src/pipeline/fire/fire-plain.js'
 import type { TestNode } from './test-house.js'
 import { until } from './until.js'
@@ -86,4 +87,15 @@ export async function waitsOrEnds(house: House, count: number, work: Promise<unk
   }
   work.then(end, end)
   await until(`${count} sessions wait for a lock`, async () => ended || (await house.lockWaiters()) === count)
+}
+
+const settingStatement = parseStatement<object, { lock_timeout: string }>(
+  'setting.sql',
+  "SELECT current_setting('lock_timeout') AS lock_timeout, pg_sleep(0.05)",
+)
+
+/** What holds for the connections of a node's pool: at once, so that each of them is asked. */
+export async function lockTimeoutsOf(node: TestNode): Promise<string[]> {
+  const asked = Array.from({ length: 5 }, () => node.database.run(settingStatement, {}))
+  return [...new Set((await Promise.all(asked)).flat().map((row) => row.lock_timeout))]
 }
