@@ -68,6 +68,7 @@ const intended: Record<string, string[]> = {
   'pipeline/fire/changed.sql': ['jobs_changed', 'timers_pkey'],
   'pipeline/fire/read-timers.sql': ['timers_start', 'jobs_pkey'],
   'pipeline/fire/fire.sql': ['timers_start', 'queue_slot'],
+  'pipeline/fire/fire-plain.sql': ['queue_pkey'],
   'pipeline/fire/overlap.sql': ['timers_start', 'queue_slot'],
   'pipeline/fire/read-replays.sql': ['replays_running', 'queue_pkey'],
   'pipeline/fire/read-backfills.sql': ['replays_backfilling', 'queue_pkey'],
@@ -177,6 +178,17 @@ describe.each(files)('%s', (file) => {
     const plan = await genericPlan(session, statement)
     expect(wholeReads(plan).filter((table) => !allowed.includes(table))).toEqual([])
   })
+})
+
+test.each([
+  ['pipeline/fire/fire-plain.sql', 'timers'],
+  ['pipeline/record/close-plain.sql', 'queue'],
+])('%s finds its rows in %s by their places', async (file, table) => {
+  const text = readFileSync(join(source, file), 'utf8')
+  const values = paramTypes(text).map(([name, type]) => plausible(name, type, million))
+  const plan = await customPlan(session, parseStatement<never, object>(file, text).text, values)
+  const byPlace = plan.filter((node) => node['Node Type'] === 'Tid Scan')
+  expect(byPlace.map((node) => node['Relation Name'])).toEqual([table])
 })
 
 describe('the list of jobs, by what is rare about them', () => {
