@@ -52,10 +52,12 @@ describe('a leased run starts', () => {
 
   test('beside one that cannot even be delivered, which fails', async () => {
     const node = await house().node({
-      deliver: (run) => {
-        if (run.job === broken.key) throw new TypeError('There is no target.')
-        return Promise.resolve(succeeded)
-      },
+      between: (ports) => ({
+        deliver(run, ...rest) {
+          if (run.job === broken.key) throw new TypeError('There is no target.')
+          return ports.deliver(run, ...rest)
+        },
+      }),
     })
     const broken = await node.register({ schedule: '@every 1h', max_retries: 0 })
     const whole = await node.register({ schedule: '@every 1h' })

@@ -15,7 +15,9 @@
 -- `= true` keeps the look into `own` a hashed one: as a join it is planned as a loop through all of it for each tick.
 -- Answers one row of columns: a row for each run would cost the caller more than the run.
 --
--- Lock order: incarnations, partitions, timers, queue; each by key. Index: queue's primary key, for the job.
+-- Lock order: partitions, timers by job, the worker's incarnation after the first of them (FOR KEY SHARE, which only its end
+-- waits for), queue. No wait is longer than `lock_timeout`, so none becomes a deadlock as long as Postgres looks for those later
+-- (`deadlock_timeout`, one second unless told otherwise). Index: queue's primary key, for the job.
 -- @plan each-time
 -- @param owner bigint
 -- @param partitions smallint[]
