@@ -1,8 +1,9 @@
-import type { JobDefinition, JobInput } from '@carillon/contract'
+import type { JobInput } from '@carillon/contract'
 import type { Config } from '../config.js'
 import { DatabaseClock } from '../db/database-clock.js'
 import { inspectServer } from '../db/inspect.js'
 import type { Database } from '../db/pool.js'
+import { storedText } from '../db/stored-definition.js'
 import { defaultTenant } from '../http/tenant.js'
 import { Tenants } from '../pipeline/access/tenants.js'
 import { Creating } from '../pipeline/register/creating.js'
@@ -14,7 +15,8 @@ import { addressGuardOf } from './worker.js'
 /** What all jobs alike have in common, as registering one of them would store it. */
 export interface JobTemplate {
   tenant: number
-  definition: JobDefinition
+  /** As it is stored: without what most jobs leave as it is. */
+  definition: object
   route: number
   zoneData: string
 }
@@ -49,5 +51,6 @@ export async function jobTemplate(
   const { definition } = creating.define(tenant, input).job
   await creating.checkCommands(database, tenant, definition)
   const route = await routes.of(tenant, definition)
-  return { tenant, definition, route, zoneData: process.versions.tz ?? 'unknown' }
+  const stored = JSON.parse(storedText(definition)) as object
+  return { tenant, definition: stored, route, zoneData: process.versions.tz ?? 'unknown' }
 }
