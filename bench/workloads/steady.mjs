@@ -15,7 +15,8 @@ export const defaults = { rate: [1_000, 3_000], seconds: 30 }
 export const smoke = { rate: [100], seconds: 3, repeats: 1 }
 /** Time in which a process that has just started finds its pace. */
 const warmUpMs = 3_000
-const settings = { CARILLON_WORKER_CONCURRENCY: '2000' }
+/** Room for what is staged ahead, two seconds of it, and as much again: half of what is free may be handed over as it is made. */
+const settings = (rate) => ({ CARILLON_WORKER_CONCURRENCY: String(Math.max(2_000, rate * 8)) })
 
 export async function measure({ house, rate, seconds, repeats, peers, set }) {
   const cases = []
@@ -42,7 +43,7 @@ export async function measure({ house, rate, seconds, repeats, peers, set }) {
 
 /** A job of each place in the period; its ticks are those of the place. */
 async function ours(house, rate, seconds, set) {
-  const carillon = await Carillon.open(house, { settings: { ...settings, ...set } })
+  const carillon = await Carillon.open(house, { settings: { ...settings(rate), ...set } })
   try {
     const periodSeconds = seconds < 10 ? 2 : 10
     const jobs = rate * periodSeconds

@@ -42,7 +42,7 @@ describe('loadConfig', () => {
       runLeaseSeconds: 30,
       leaseAheadMs: 1_000,
       leasePollMs: 100,
-      closeBatchMs: 3,
+      closeBatchMs: 10,
       allowedNetworks: [],
       allowCommands: false,
       maxJobs: 100_000,

@@ -244,7 +244,7 @@ export const settings = {
     env: 'CARILLON_CLOSE_BATCH_MS',
     type: 'milliseconds',
     group: 'Execution',
-    default: 3,
+    default: 10,
     min: 0,
     max: 1_000,
     doc: 'How long a finished run may wait for company before its batch is written.',

@@ -68,6 +68,8 @@ interface Waiting extends Judged {
 }
 
 const mostPerBatch = 1_000
+/** So many need no more company. */
+const worthABatch = 100
 
 /**
  * Closes one attempt inside a transaction that somebody else commits: the very statement of the batches, so that nothing
@@ -113,8 +115,9 @@ export class Closer {
 
   private async writeAll(): Promise<void> {
     const { clock, batchMs } = this.options
-    await pause(clock, batchMs)
     while (this.waiting.length > 0) {
+      // Each time, not only at first: while one batch is written a few results come in, and would be a batch of a few.
+      if (this.waiting.length < worthABatch) await pause(clock, batchMs)
       const batch = this.waiting.splice(0, mostPerBatch)
       for (const group of groupByHolder(batch)) await this.write(group)
     }
