@@ -47,7 +47,7 @@ test.each([
 })
 
 test.each(['delete', 'cancel'] as const)(
-  'to %s a job while another of its name is created makes neither wait for the other',
+  'to %s a job while another of its name is created does not make the two wait for each other',
   async (change) => {
     const [node, other] = [await house().node(), await house().node()]
     const job = await node.register({ name: 'same', schedule: '@every 1h' })
@@ -63,7 +63,9 @@ test.each(['delete', 'cancel'] as const)(
     const changed = change === 'delete' ? deleteJob(node.database, name) : cancelJob(node.database, name, {})
     await house().lockWaits(2)
     await gate.query('COMMIT')
-    expect((await created).outcomes).toEqual([{ status: 'skipped' }])
+    // Whoever comes first: the name is still taken, or free already. Neither is given up as one half of a deadlock.
+    const [outcome] = (await created).outcomes
+    expect(['skipped', 'created']).toContain(outcome?.status)
     await changed
   },
 )
