@@ -38,8 +38,9 @@ export interface HorizonOptions {
   capacity: number
 }
 
-const pageRows = 20_000
-const mostChanges = 10_000
+/** What comes at once is taken in at once, and holds up everything else in this process: a few milliseconds of it at most. */
+const pageRows = 5_000
+const mostChanges = 2_000
 /** A transaction may take so long from its change to its commit, and is still heard of by the feed. */
 const lateCommitMs = 3_000
 

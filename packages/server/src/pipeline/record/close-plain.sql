@@ -9,7 +9,8 @@
 -- Rows are locked as they lie, not by key as everybody else does it: so a wait must not last, or two would wait for each other.
 -- After `lock_timeout`, set here for this statement alone, all of them are left to close.sql. It is set in `result`, which has to
 -- be there before the first row is touched.
--- Lock order: queue. Index: none; the ledger is only appended to. Prepared: however full the queue, there is one way to a place.
+-- Lock order: queue. Index: none; the ledger is only appended to.
+-- @plan each-time
 -- @param holder bigint
 -- @param places tid[]
 -- @param tokens bigint[]
