@@ -19,7 +19,7 @@ const settings = (n) => ({
   // Room for all of them: half of what is free may be handed over as it is made.
   CARILLON_WORKER_CONCURRENCY: String(Math.min(2_000_000, Math.max(1_000, 2 * n + 1_000))),
   CARILLON_STAGE_AHEAD_MS: String(stagingMs(n)),
-  CARILLON_LEASE_AHEAD_MS: '10000',
+  CARILLON_LEASE_AHEAD_MS: String(Math.min(10_000, stagingMs(n))),
   // Late is not missed here: how long it takes is what is measured.
   CARILLON_LATE_TOLERANCE_SECONDS: '3600',
   CARILLON_OVERLOAD_LAG_SECONDS: '3600',
