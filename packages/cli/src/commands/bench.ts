@@ -20,7 +20,7 @@ export function benchCommand(): Command {
 
 function seedCommand(): Command {
   const command = new Command('seed')
-    .description('Load very many jobs straight into the database, by COPY; millions in minutes')
+    .description('Load very many jobs straight into the database, by COPY')
     .option('--n <count>', 'how many: 250000, 10k, 1M', '1M')
     .option('--rate <n>', 'how many of them fire in a second, evenly; each in its turn')
     .option('--over <time>', 'or: in which time each fires once, as 30m or 24h (default 24h)')

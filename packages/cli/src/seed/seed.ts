@@ -49,7 +49,7 @@ INSERT INTO carillon.timers (job, tenant, due, start_at, accounted_through, part
 SELECT job, $1, due, due, $2, partition FROM seed_rows`
 
 /**
- * Fills a database with jobs that are alike, by COPY: millions in minutes. They are jobs like all others. Alone with the
+ * Fills a database with jobs that are alike, by COPY. They are jobs like all others. Alone with the
  * database it is one transaction without the indexes that can be built afterwards: all of them or none.
  */
 export async function seedJobs(client: Client, plan: SeedPlan): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Whether an attempt shall go on. An AbortSignal costs as much as a run that does nothing, and hardly any run is ever
- * stopped: so the signal is made when somebody asks for it.
+ * Whether an attempt shall go on. An AbortSignal is a good part of what a run costs that does nothing, and hardly any run
+ * is ever stopped: so the signal is made when somebody asks for it.
  */
 export class StopSwitch {
   private isStopped = false

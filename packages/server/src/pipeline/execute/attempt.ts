@@ -9,7 +9,7 @@ export interface Offers {
   effects?: (attempt: Attempt) => AttemptEffects
 }
 
-/** One attempt, as its target sees it. Ids and keys are texts that take longer to write than most runs: only where they are read. */
+/** One attempt, as its target sees it. Ids and keys are long texts, written only where they are read. */
 export class RunAttempt implements Attempt {
   readonly confirm?: () => Promise<void>
   readonly effects?: AttemptEffects

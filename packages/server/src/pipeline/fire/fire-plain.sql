@@ -13,7 +13,7 @@
 -- A timer that the API holds is waited for, but no longer than `lock_timeout`, set here for this statement alone: fire.sql
 -- passes over it. It is set in `own`, which has to be there before the first timer is touched.
 -- `= true` keeps the look into `own` a hashed one: as a join it is planned as a loop through all of it for each tick.
--- Answers one row of columns: a row for each run would cost the caller more than the run.
+-- Answers one row of columns: rows would be taken apart by the caller field by field.
 --
 -- Lock order: partitions, timers by job, the worker's incarnation after the first of them (FOR KEY SHARE, which only its end
 -- waits for), queue. No wait is longer than `lock_timeout`, so none becomes a deadlock as long as Postgres looks for those later

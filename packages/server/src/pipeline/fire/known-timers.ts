@@ -2,7 +2,7 @@ import type { Decided } from './fire-statement.js'
 import type { Whereabouts } from './horizon.js'
 import type { DueTimer, PlannedTick } from './plan.js'
 
-/** Half a kilobyte each, where definitions are short; four at most. */
+/** Each with its definition, of 4 KB at most. */
 const mostKnown = 50_000
 
 /**
