@@ -1,19 +1,20 @@
-import { TaskStoppedError } from '@carillon/sdk'
 import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
 import { type Clock, pause } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
-import { StopSwitch } from '../../targets/stop-switch.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
 import { DefinitionCache } from '../definition-cache.js'
 import { Confirmations } from './confirmations.js'
 import { type Closed, type Delivered, isClosed } from './delivered.js'
+import { emptied } from './emptied.js'
 import { Handing } from './handing.js'
+import { type HeldEntry, heldEntry, leaseLost } from './held-entry.js'
 import type { WorkerPorts } from './ports.js'
 import { StartLine } from './start-line.js'
 import {
   cancelledBeforeStart,
   definitionGone,
+  delivering,
   deliveryBroke,
   type Ending,
   endings,
@@ -42,23 +43,6 @@ export interface WorkerOptions {
   self: () => number
   /** Asks for another leasing pass. */
   wake: () => void
-}
-
-interface HeldEntry {
-  run: LeasedRun
-  definition: RunDefinition | null
-  availableAt: number
-  /** When the last look began that would have shown a revocation of this run. */
-  lookedAt: number
-  /** Delivered, or being ended without that: from here on it is neither started nor given back. */
-  begun: boolean
-  /** Why it was told to stop, if it was: a newer run of its job takes its place, or a person cancelled it. */
-  ending: Ending | null
-  stop: StopSwitch
-}
-
-function leaseLost(): TaskStoppedError {
-  return new TaskStoppedError('lost', 'the lease of this run was lost')
 }
 
 /** However much room there is: one statement ends in good time, and the others get their share of a burst. */
@@ -204,27 +188,16 @@ export class Worker {
   /** Waits for runs under way, then signals those that are left to stop and records them as handed back. */
   async drain(withinMs: number): Promise<{ aborted: number }> {
     const { clock, ports } = this.options
-    const deadline = clock.monotonic() + withinMs
-    const stopped = new Set<HeldEntry>()
-    const stopThose = (leftMs: number) => {
-      for (const entry of this.entries.values()) {
-        if (stopped.has(entry) || this.stopAheadMs(entry) < leftMs) continue
-        stopped.add(entry)
-        entry.stop.stop(new TaskStoppedError('shutdown', 'the worker is shutting down'))
-      }
-    }
-    while (this.entries.size > 0 && clock.monotonic() < deadline) {
-      stopThose(deadline - clock.monotonic())
-      await pause(clock, 20)
-    }
-    stopThose(0)
-    const graceful = clock.monotonic() + 1_000
-    while (this.entries.size > 0 && clock.monotonic() < graceful) await pause(clock, 20)
+    const aborted = await emptied(this.entries, {
+      clock,
+      withinMs,
+      aheadMs: (entry) => this.stopAheadMs(entry),
+    })
     // A database that takes nothing must not keep the process from ending: what is unwritten is rescued by the others.
     const enough = new AbortController()
     await Promise.race([ports.drained(), pause(clock, 1_000, enough.signal)])
     enough.abort()
-    return { aborted: stopped.size }
+    return { aborted }
   }
 
   private stopAheadMs({ definition }: HeldEntry): number {
@@ -285,15 +258,7 @@ export class Worker {
   private async take(runs: LeasedRun[], sentAt: number): Promise<void> {
     if (runs.length === 0) return
     // Held from here on, whatever happens next: a failure below must not forget a leased run.
-    const entries = runs.map((run) => ({
-      run,
-      definition: run.definition ?? null,
-      availableAt: run.availableAt,
-      lookedAt: sentAt,
-      begun: false,
-      ending: null,
-      stop: new StopSwitch(),
-    }))
+    const entries = runs.map((run) => heldEntry(run, sentAt))
     for (const entry of entries) this.entries.set(entry.run.token, entry)
     this.options.metrics.inFlight.set(this.entries.size)
     try {
@@ -424,14 +389,5 @@ export class Worker {
     this.entries.delete(entry.run.token)
     metrics.inFlight.set(this.entries.size)
     if (wasFull) wake()
-  }
-}
-
-/** One that cannot even begin, as with a damaged definition, has failed like any other: those behind it are to start. */
-function delivering<Result>(begin: () => Promise<Result>): Promise<Result> {
-  try {
-    return begin()
-  } catch (error) {
-    return Promise.reject(error instanceof Error ? error : new Error(String(error)))
   }
 }
