@@ -108,14 +108,10 @@ describe('a host that fails for a while', () => {
 
   test('every run is closed once: none lost, none delivered twice after it succeeded', async () => {
     const to = new Date(Math.floor(Date.now() / 1_000) * 1_000).toISOString()
-    await Promise.all(jobs.map((job) => first.client.jobs.pause(job.job_id)))
-    await until('nothing waits', async () =>
-      (await first.client.targets.list()).data.every(({ waiting, in_flight: held }) => waiting + held === 0),
-    )
-    // A run that was leased ahead when its job was paused is ended by its worker a moment later.
-    const verification = await until('nothing is in flight', async () => {
+    // The jobs go on: pausing one would park what waits for the host, until somebody resumes it.
+    const verification = await until('every tick up to then has ended', async () => {
       const seen = await first.client.verify({ from: new Date(begun).toISOString(), to })
-      return seen.in_flight === 0 && seen
+      return seen.in_flight + seen.pending === 0 && seen
     })
     expect(verification).toMatchObject({ unaccounted: 0, doubled: 0, unexpected: 0, failed: 0 })
     const succeeded = answers
