@@ -100,7 +100,7 @@ export type { SigningSecretCalls } from './signing-secrets.js'
 export { ApiError, type ApiErrorCode, type ApiErrorFields, ConnectionError } from './errors.js'
 export type { SchemaInput, SchemaIssue, SchemaOutput, StandardSchema } from './standard-schema.js'
 export { type StopReason, stopReasonOf, type TaskSignal, TaskStoppedError } from './stop.js'
-export { InvalidInputError, readInput, runTask } from './task-input.js'
+export { beginTask, InvalidInputError, readInput, runTask } from './task-input.js'
 export {
   defineTask,
   isNonRetryable,

@@ -35,8 +35,18 @@ export async function readInput<Output>(
 
 /** Runs a task for a payload that came over the wire. */
 export async function runTask(task: TaskDefinition, payload: unknown, ctx: TaskContext): Promise<unknown> {
-  // Without a schema nothing is waited for: the handler begins at once, and nobody can have stopped it yet.
-  if (task.input === undefined) return task.run(payload, ctx)
+  return await beginTask(task, payload, ctx)
+}
+
+/**
+ * The same for whoever takes an answer, a promise or a throw as they come. Without a schema nothing is waited for: the handler
+ * begins at once, and nobody can have stopped it yet.
+ */
+export function beginTask(task: TaskDefinition, payload: unknown, ctx: TaskContext): unknown {
+  return task.input === undefined ? task.run(payload, ctx) : runChecked(task, payload, ctx)
+}
+
+async function runChecked(task: TaskDefinition, payload: unknown, ctx: TaskContext): Promise<unknown> {
   const input = await readInput(task, payload)
   // A check that took long must not start what nobody waits for any more.
   ctx.signal.throwIfAborted()

@@ -1,6 +1,7 @@
 import { loopbackOnly, readEnvironment } from '../config.js'
 import { GuestPool } from '../db/guest-pool.js'
 import { Effects } from '../pipeline/effects/effects.js'
+import type { RunAttempt } from '../pipeline/execute/attempt.js'
 import { deliver, type Targets } from '../pipeline/execute/deliver.js'
 import type { HandOver } from '../pipeline/fire/hand-over.js'
 import { type Closed, type Delivered, isClosed } from '../pipeline/execute/delivered.js'
@@ -59,9 +60,11 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     commands: config.allowCommands,
     aheadMs: config.leaseAheadMs,
   })
-  const record = new Closer({ database, clock, log, metrics, batchMs: config.closeBatchMs })
+  const freed = (run: LeasedRun) => queue.freed(run.job)
+  const record = new Closer({ database, clock, log, metrics, batchMs: config.closeBatchMs, written: freed })
   const doubtful = new Closer({ database, clock, log, metrics, batchMs: 0 })
-  const effects = composeEffects(context, doubtful, (run) => queue.freed(run.job))
+  const effects = composeEffects(context, doubtful, freed)
+  const effectsOf = (attempt: RunAttempt) => effects.of(attempt)
   const hosts = new HostReports({ database, clock, log })
   const worker: Worker = new Worker({
     ports: {
@@ -71,22 +74,14 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       handBack: (holder, runs) => queue.handBack(holder, runs),
       stillHeld: (holder, runs) => queue.stillHeld(holder, runs),
       definitions: (wanted) => queue.definitions(wanted),
-      deliver(run, definition, stop, { startedAt, confirm }) {
-        const { target } = definition.definition
-        const delivering = deliver(targets, run, definition, stop, {
-          confirm,
-          ...(target.type === 'task' && {
-            effects: (attempt) => effects.of({ run, definition: definition.definition, startedAt, attempt }),
-          }),
-        })
-        if (target.type !== 'http') return delivering
+      deliver(run, definition, stop, begun) {
+        const { type } = definition.definition.target
+        const delivering = deliver(targets, run, definition, stop, begun, type === 'task' ? effectsOf : null)
+        if (type !== 'http') return delivering
         return delivering.then((it) => noted(hosts, run, definition, it, () => reporting.wake()))
       },
-      close: async (result) => {
-        const answer = await record.close(result)
-        queue.freed(result.run.job)
-        return answer
-      },
+      close: (result) => record.close(result),
+      behind: () => record.behind(),
       drained: async () => void (await Promise.all([record.drained(), doubtful.drained()])),
     },
     clock,

@@ -1,5 +1,5 @@
 import { TaskStoppedError } from '@carillon/sdk'
-import { StopSwitch } from './stop-switch.js'
+import { type StopListener, StopSwitch } from './stop-switch.js'
 
 /** The longest that a Node timer can wait; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1
@@ -12,39 +12,83 @@ export type Ending<T> =
 
 /**
  * Runs `work` until it settles, the time is up or `stop` is stopped, whichever comes first. In the last two cases the switch
- * given to `work` is stopped, and the answer does not wait for it to be obeyed: work that never returns cannot hold the
- * caller. What such work does later is ignored.
+ * given to `work` is stopped, and the answer does not wait for it to be obeyed: work that never returns cannot hold the caller.
+ * What such work does later is ignored. `lingers`: asked when the work has settled, for something it left behind that is part of its time.
  */
 export function withinDeadline<T>(
-  work: (stop: StopSwitch) => T | Promise<T>,
+  work: (stop: StopSwitch) => T | PromiseLike<T>,
   timeoutMs: number,
   stop: StopSwitch,
+  lingers?: () => Promise<unknown> | null,
 ): Promise<Ending<T>> {
   if (stop.stopped) return Promise.resolve({ kind: 'cancelled', cause: stop.reason })
-  const inner = new StopSwitch()
   return new Promise<Ending<T>>((resolve) => {
-    const end = (ending: Ending<T>, because?: unknown) => {
-      clearTimeout(timer)
-      leave()
-      // Resolved before the work hears of it, so that its complaint about it cannot win.
-      resolve(ending)
-      if (because !== undefined) inner.stop(because)
-    }
-    const leave = stop.onStop(() => end({ kind: 'cancelled', cause: stop.reason }, stop.reason))
-    const timer = setTimeout(
-      () =>
-        end({ kind: 'timeout' }, new TaskStoppedError('timeout', `not done within ${seconds(timeoutMs)}`)),
-      Math.min(timeoutMs, longestTimerMs),
-    )
-    const threw = (error: unknown) => end({ kind: 'threw', error })
-    try {
-      const running = work(inner)
-      if (running instanceof Promise) running.then((value) => end({ kind: 'finished', value }), threw)
-      else end({ kind: 'finished', value: running })
-    } catch (error) {
-      threw(error)
-    }
+    new Deadline<T>(resolve, timeoutMs, stop, lingers).over(work)
   })
+}
+
+/** The work's own switch and all that ends it, in one object: of a run that does nothing, such small things are the cost. */
+class Deadline<T> extends StopSwitch implements StopListener {
+  private readonly timer: NodeJS.Timeout
+
+  constructor(
+    private readonly resolve: (ending: Ending<T>) => void,
+    private readonly timeoutMs: number,
+    private readonly outer: StopSwitch,
+    private readonly lingers: (() => Promise<unknown> | null) | undefined,
+  ) {
+    super()
+    this.timer = setTimeout(() => this.timeUp(), Math.min(timeoutMs, longestTimerMs))
+    outer.join(this)
+  }
+
+  over(work: (stop: StopSwitch) => T | PromiseLike<T>): void {
+    try {
+      const running = work(this)
+      if (isThenable(running))
+        running.then(
+          (value) => this.settled({ kind: 'finished', value }),
+          (error: unknown) => this.settled({ kind: 'threw', error }),
+        )
+      else this.settled({ kind: 'finished', value: running })
+    } catch (error) {
+      this.settled({ kind: 'threw', error })
+    }
+  }
+
+  // Resolved before the work hears of it, so that its complaint about it cannot win.
+  whenStopped(reason: unknown): void {
+    this.end({ kind: 'cancelled', cause: reason })
+    this.stop(reason)
+  }
+
+  private timeUp(): void {
+    this.end({ kind: 'timeout' })
+    this.stop(new TaskStoppedError('timeout', `not done within ${seconds(this.timeoutMs)}`))
+  }
+
+  private settled(ending: Ending<T>): void {
+    const left = this.lingers?.() ?? null
+    if (left === null) this.end(ending)
+    else
+      left.then(
+        () => this.end(ending),
+        (error: unknown) => this.end(ending.kind === 'threw' ? ending : { kind: 'threw', error }),
+      )
+  }
+
+  /** Only the first one counts. */
+  private end(ending: Ending<T>): void {
+    clearTimeout(this.timer)
+    this.outer.leave(this)
+    this.resolve(ending)
+  }
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  )
 }
 
 export function seconds(ms: number): string {

@@ -1,5 +1,5 @@
-import { expect, test, vi } from 'vitest'
-import { StopSwitch } from './stop-switch.js'
+import { expect, test } from 'vitest'
+import { type StopListener, StopSwitch } from './stop-switch.js'
 
 test('goes on until it is stopped, and keeps the first reason', () => {
   const stop = new StopSwitch()
@@ -24,13 +24,20 @@ test('its signal says the same, whether it was asked for before or after', () =>
 
 test('tells its listeners once, and not those that have left', () => {
   const stop = new StopSwitch()
-  const [stays, leaves] = [vi.fn(), vi.fn()]
-  stop.onStop(stays)
-  stop.onStop(leaves)()
+  const told: string[] = []
+  const listeners = ['first', 'leaves', 'third', 'leaves too', 'fifth'].map((name) => ({
+    whenStopped: (why: unknown) => void told.push(`${name}: ${String(why)}`),
+  }))
+  const [first, second, third, fourth, fifth] = listeners as [StopListener, StopListener, ...StopListener[]]
+  stop.join(first)
+  stop.join(second)
+  stop.leave(second)
+  stop.leave(first)
+  for (const one of [first, third, fourth, fifth]) stop.join(one as StopListener)
+  stop.leave(fourth as StopListener)
   stop.stop('why')
   stop.stop('again')
-  expect(stays).toHaveBeenCalledTimes(1)
-  expect(leaves).not.toHaveBeenCalled()
+  expect(told).toEqual(['first: why', 'third: why', 'fifth: why'])
 })
 
 test('without a reason it has that of an aborted signal', () => {

@@ -1,3 +1,7 @@
+export interface StopListener {
+  whenStopped(reason: unknown): void
+}
+
 /**
  * Whether an attempt shall go on. An AbortSignal is a good part of what a run costs that does nothing, and hardly any run
  * is ever stopped: so the signal is made when somebody asks for it.
@@ -6,7 +10,8 @@ export class StopSwitch {
   private isStopped = false
   private why: unknown
   private controller: AbortController | null = null
-  private listeners: Set<() => void> | null = null
+  private listener: StopListener | null = null
+  private others: StopListener[] | null = null
 
   /** Stops when the signal aborts. */
   static by(signal: AbortSignal): StopSwitch {
@@ -36,16 +41,21 @@ export class StopSwitch {
     if (this.isStopped) return
     this.isStopped = true
     this.why = reason ?? new DOMException('cancelled', 'AbortError')
-    const { listeners } = this
-    this.listeners = null
-    for (const listener of listeners ?? []) listener()
+    const { listener, others } = this
+    this.listener = this.others = null
+    listener?.whenStopped(this.why)
+    for (const other of others ?? []) other.whenStopped(this.why)
     this.controller?.abort(this.why)
   }
 
-  /** Calls when it is stopped, unless what is answered was called before. */
-  onStop(listener: () => void): () => void {
-    this.listeners ??= new Set()
-    this.listeners.add(listener)
-    return () => this.listeners?.delete(listener)
+  /** Told when it is stopped, in the order of their coming. Nearly always there is one: that one costs no list. */
+  join(listener: StopListener): void {
+    if (this.listener === null && this.others === null) this.listener = listener
+    else (this.others ??= []).push(listener)
+  }
+
+  leave(listener: StopListener): void {
+    if (this.listener === listener) this.listener = null
+    else this.others = this.others?.filter((other) => other !== listener) ?? null
   }
 }

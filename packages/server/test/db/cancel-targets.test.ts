@@ -21,7 +21,7 @@ const house = useHouse()
 describe('the target of a run that is cancelled is really stopped:', () => {
   /** The real targets, one of which is given. */
   function delivering(targets: Partial<Targets>): NonNullable<NodeOptions['deliver']> {
-    return (run, definition, signal) => deliver(targets as Targets, run, definition, signal)
+    return (run, definition, signal, begun) => deliver(targets as Targets, run, definition, signal, begun)
   }
 
   async function cancelled(

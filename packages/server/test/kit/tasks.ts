@@ -45,12 +45,8 @@ export function useTasks(house: () => House) {
     const targets = { task } as unknown as Targets
     const node: TestNode = await house().node({
       ...options,
-      deliver: (leased, definition, signal, { startedAt, confirm }) =>
-        deliver(targets, leased, definition, signal, {
-          confirm,
-          effects: (attempt) =>
-            effects.of({ run: leased, definition: definition.definition, startedAt, attempt }),
-        }),
+      deliver: (leased, definition, signal, begun) =>
+        deliver(targets, leased, definition, signal, begun, (attempt) => effects.of(attempt)),
     })
     const url = options.url ?? node.database.options.url
     const guests = new GuestPool({

@@ -276,6 +276,7 @@ export class TestNode {
         return delivered
       },
       close: (result) => closer.close(result),
+      behind: () => closer.behind(),
       drained: () => closer.drained(),
     }
     return new Worker({

@@ -24,8 +24,8 @@ export interface BegunAttempt {
   run: LeasedRun
   definition: JobDefinition
   startedAt: number
-  /** Its key is made when it is asked for. */
-  attempt: { readonly idempotencyKey: string }
+  /** Made when it is asked for. */
+  readonly idempotencyKey: string
 }
 
 /** What handlers in this process may do in the database beside their runs. */
@@ -57,8 +57,8 @@ class EffectsOfAttempt {
 
   once(key: string, effect: () => unknown, signal: AbortSignal): Promise<unknown> {
     const { database, clock } = this.options
-    const { run, attempt } = this.it
-    this.remembered ??= new Once({ database, clock, run, idempotencyKey: attempt.idempotencyKey })
+    const { it } = this
+    this.remembered ??= new Once({ database, clock, run: it.run, idempotencyKey: it.idempotencyKey })
     return this.remembered.do(key, effect, signal)
   }
 

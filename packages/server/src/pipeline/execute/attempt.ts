@@ -1,28 +1,44 @@
+import type { JobDefinition } from '@carillon/contract'
 import { runIdOf } from '../../platform/ids.js'
 import type { Attempt, AttemptEffects } from '../../targets/target.js'
 import { idempotencyKeyOf } from '../idempotency-key.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
 
-/** What a worker can do for an attempt beside delivering it. */
-export interface Offers {
-  confirm?: () => Promise<void>
-  effects?: (attempt: Attempt) => AttemptEffects
+/** An attempt that has begun, as its worker knows it. */
+export interface Begun {
+  readonly startedAt: number
+  /** Asks whether the run is still held and wanted. */
+  confirm(): Promise<void>
 }
+
+/** What a task can do in the database beside its run. */
+export type EffectsOf = (attempt: RunAttempt) => AttemptEffects
 
 /** One attempt, as its target sees it. Ids and keys are long texts, written only where they are read. */
 export class RunAttempt implements Attempt {
-  readonly confirm?: () => Promise<void>
   readonly effects?: AttemptEffects
   private key: string | null = null
   private id: string | null = null
 
   constructor(
-    private readonly run: LeasedRun,
+    readonly run: LeasedRun,
     private readonly of: RunDefinition,
-    offers: Offers,
+    private readonly begun: Begun,
+    effects: EffectsOf | null,
   ) {
-    if (offers.confirm !== undefined) this.confirm = offers.confirm
-    if (offers.effects !== undefined) this.effects = offers.effects(this)
+    if (effects !== null) this.effects = effects(this)
+  }
+
+  confirm(): Promise<void> {
+    return this.begun.confirm()
+  }
+
+  get startedAt(): number {
+    return this.begun.startedAt
+  }
+
+  get definition(): JobDefinition {
+    return this.of.definition
   }
 
   get tenant(): number {

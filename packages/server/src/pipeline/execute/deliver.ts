@@ -2,7 +2,7 @@ import type { Target as TargetDefinition } from '@carillon/contract'
 import type { StopSwitch } from '../../targets/stop-switch.js'
 import type { Outcome, Target } from '../../targets/target.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
-import { type Offers, RunAttempt } from './attempt.js'
+import { type Begun, type EffectsOf, RunAttempt } from './attempt.js'
 import { type Closed, closedByHandler, type Delivered } from './delivered.js'
 
 export type Targets = {
@@ -10,17 +10,18 @@ export type Targets = {
 }
 
 /** Hands one attempt to its target and translates what came of it. */
-export async function deliver(
+export function deliver(
   targets: Targets,
   run: LeasedRun,
   definition: RunDefinition,
   stop: StopSwitch,
-  offers: Offers = {},
+  begun: Begun,
+  effects: EffectsOf | null = null,
 ): Promise<Delivered | Closed> {
   const { target } = definition.definition
   const kind: Target<TargetDefinition> = targets[target.type]
-  const attempt = new RunAttempt(run, definition, offers)
-  return delivered(await kind.deliver(target, attempt, stop), stop)
+  const attempt = new RunAttempt(run, definition, begun, effects)
+  return kind.deliver(target, attempt, stop).then((outcome) => delivered(outcome, stop))
 }
 
 function delivered(outcome: Outcome, stop: StopSwitch): Delivered | Closed {

@@ -1,32 +1,33 @@
 import { TaskStoppedError } from '@carillon/sdk'
 import { StopSwitch } from '../../targets/stop-switch.js'
 import type { LeasedRun, RunDefinition } from '../run.js'
+import type { Begun } from './attempt.js'
+import type { Confirmations } from './confirmations.js'
 import type { Ending } from './without-target.js'
 
 /** A run that the worker holds, from its lease to its end. */
-export interface HeldEntry {
-  run: LeasedRun
+export class HeldEntry implements Begun {
   definition: RunDefinition | null
-  availableAt: number
-  /** When the last look began that would have shown a revocation of this run. */
-  lookedAt: number
+  readonly availableAt: number
   /** Delivered, or being ended without that: from here on it is neither started nor given back. */
-  begun: boolean
+  begun = false
+  startedAt = Number.NaN
   /** Why it was told to stop, if it was: a newer run of its job takes its place, or a person cancelled it. */
-  ending: Ending | null
-  stop: StopSwitch
-}
+  ending: Ending | null = null
+  readonly stop = new StopSwitch()
 
-/** Leased by a statement that was sent then. */
-export function heldEntry(run: LeasedRun, sentAt: number): HeldEntry {
-  return {
-    run,
-    definition: run.definition ?? null,
-    availableAt: run.availableAt,
-    lookedAt: sentAt,
-    begun: false,
-    ending: null,
-    stop: new StopSwitch(),
+  constructor(
+    readonly run: LeasedRun,
+    /** When the last look began that would have shown a revocation of this run: its lease, at first. */
+    readonly lookedAt: number,
+    private readonly confirmations: Confirmations<HeldEntry>,
+  ) {
+    this.definition = run.definition ?? null
+    this.availableAt = run.availableAt
+  }
+
+  confirm(): Promise<void> {
+    return this.confirmations.ask(this)
   }
 }
 

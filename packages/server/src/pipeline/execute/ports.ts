@@ -1,6 +1,7 @@
 import type { RunIdentity } from '../../platform/ids.js'
 import type { StopSwitch } from '../../targets/stop-switch.js'
 import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
+import type { Begun } from './attempt.js'
 import type { Closed, Delivered } from './delivered.js'
 
 export type HeldRun = RunIdentity & { token: number }
@@ -22,8 +23,10 @@ export interface WorkerPorts {
     run: LeasedRun,
     definition: RunDefinition,
     stop: StopSwitch,
-    begun: { startedAt: number; confirm: () => Promise<void> },
+    begun: Begun,
   ): Promise<Delivered | Closed>
   close(result: AttemptResult): Promise<CloseAnswer>
+  /** Null, or when the record has caught up with what ended. */
+  behind(): Promise<void> | null
   drained(): Promise<void>
 }

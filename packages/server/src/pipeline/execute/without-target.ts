@@ -50,12 +50,3 @@ export function deliveryBroke(error: unknown): Delivered {
     result: undefined,
   }
 }
-
-/** One that cannot even begin, as with a damaged definition, has failed like any other: those behind it are to start. */
-export function delivering<Result>(begin: () => Promise<Result>): Promise<Result> {
-  try {
-    return begin()
-  } catch (error) {
-    return Promise.reject(error instanceof Error ? error : new Error(String(error)))
-  }
-}

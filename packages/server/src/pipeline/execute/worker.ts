@@ -2,19 +2,18 @@ import type { Logger } from 'pino'
 import type { DatabaseClock } from '../../db/database-clock.js'
 import { type Clock, pause } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
-import type { LeasedRun, RunDefinition } from '../run.js'
+import type { CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
 import { DefinitionCache } from '../definition-cache.js'
 import { Confirmations } from './confirmations.js'
 import { type Closed, type Delivered, isClosed } from './delivered.js'
 import { emptied } from './emptied.js'
 import { Handing } from './handing.js'
-import { type HeldEntry, heldEntry, leaseLost } from './held-entry.js'
+import { HeldEntry, leaseLost } from './held-entry.js'
 import type { WorkerPorts } from './ports.js'
 import { StartLine } from './start-line.js'
 import {
   cancelledBeforeStart,
   definitionGone,
-  delivering,
   deliveryBroke,
   type Ending,
   endings,
@@ -156,6 +155,7 @@ export class Worker {
     const sentAt = clock.monotonic()
     const revoked = await ports.revoked(self())
     this.lookedAt = sentAt
+    if (revoked.length === 0) return
     const tokens = new Set(revoked.map((run) => run.token))
     this.line.remove(({ run }) => tokens.has(run.token))
     // Not only those on the line: some have left it and wait for this very look.
@@ -258,7 +258,7 @@ export class Worker {
   private async take(runs: LeasedRun[], sentAt: number): Promise<void> {
     if (runs.length === 0) return
     // Held from here on, whatever happens next: a failure below must not forget a leased run.
-    const entries = runs.map((run) => heldEntry(run, sentAt))
+    const entries = runs.map((run) => new HeldEntry(run, sentAt, this.confirmations))
     for (const entry of entries) this.entries.set(entry.run.token, entry)
     this.options.metrics.inFlight.set(this.entries.size)
     try {
@@ -276,7 +276,10 @@ export class Worker {
   /** A crowd is started in parts: between them its first results are on their way to the database. */
   private async startAll(entries: HeldEntry[]): Promise<void> {
     for (let at = 0; at < entries.length; at += mostPerStart) {
-      if (at > 0) await new Promise((resolve) => setImmediate(resolve))
+      if (at > 0) {
+        await new Promise((resolve) => setImmediate(resolve))
+        await this.options.ports.behind()
+      }
       await this.startSome(entries.slice(at, at + mostPerStart))
     }
   }
@@ -321,14 +324,17 @@ export class Worker {
     if (!this.entries.has(run.token) || entry.begun) return null
     entry.begun = true
     const startedAt = databaseClock.atLeast()
+    entry.startedAt = startedAt
     metrics.startLag.observe(Math.max(0, startedAt - entry.availableAt) / 1000)
     if (definition === null) return this.finish(entry, startedAt, definitionGone)
-    return delivering(() =>
-      ports.deliver(run, definition, stop, { startedAt, confirm: () => this.confirmations.ask(entry) }),
-    ).then(
-      (delivered) => this.conclude(entry, startedAt, delivered),
-      (error: unknown) => this.conclude(entry, startedAt, deliveryBroke(error)),
-    )
+    const concluded = (delivered: Delivered | Closed) => this.conclude(entry, startedAt, delivered)
+    const broke = (error: unknown) => this.conclude(entry, startedAt, deliveryBroke(error))
+    try {
+      return ports.deliver(run, definition, stop, entry).then(concluded, broke)
+    } catch (error) {
+      // One that cannot even begin, as with a damaged definition, has failed like any other: those behind it are to start.
+      return broke(error) ?? null
+    }
   }
 
   private conclude(
@@ -359,27 +365,37 @@ export class Worker {
     metrics.inFlight.set(this.entries.size)
   }
 
-  private async finish(entry: HeldEntry, startedAt: number | null, delivered: Delivered): Promise<void> {
-    const { ports, databaseClock, log } = this.options
+  private finish(entry: HeldEntry, startedAt: number | null, delivered: Delivered): Promise<void> {
+    const { ports, databaseClock } = this.options
     const { outcome, retryable, retryAfterMs, reason, error, result } = delivered
-    try {
-      const answer = await ports.close({
-        run: entry.run,
-        definition: entry.definition?.definition ?? null,
-        startedAt,
-        finishedAt: Math.max(databaseClock.atLeast(), startedAt ?? 0),
-        outcome,
-        retryable,
-        retryAfterMs,
-        reason,
-        error,
-        result,
-      })
-      if (answer === 'stale')
-        log.warn({ job: entry.definition?.jobId }, 'a result came after its lease was lost: kept as stale')
-    } finally {
-      this.forget(entry)
-    }
+    const closing = ports.close({
+      run: entry.run,
+      definition: entry.definition?.definition ?? null,
+      startedAt,
+      finishedAt: Math.max(databaseClock.atLeast(), startedAt ?? 0),
+      outcome,
+      retryable,
+      retryAfterMs,
+      reason,
+      error,
+      result,
+    })
+    return closing.then(
+      (answer) => this.closed(entry, answer),
+      (error: unknown) => {
+        this.forget(entry)
+        throw error
+      },
+    )
+  }
+
+  private closed(entry: HeldEntry, answer: CloseAnswer): void {
+    this.forget(entry)
+    if (answer === 'stale')
+      this.options.log.warn(
+        { job: entry.definition?.jobId },
+        'a result came after its lease was lost: kept as stale',
+      )
   }
 
   /** Its place is free. */

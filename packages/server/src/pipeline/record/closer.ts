@@ -5,7 +5,7 @@ import { statement } from '../../db/statement.js'
 import { type Clock, pause } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
 import { parkedUntil } from '../parked.js'
-import type { AttemptResult, CloseAnswer } from '../run.js'
+import type { AttemptResult, CloseAnswer, LeasedRun } from '../run.js'
 import { closePlainStatement, jsonOf, plainEnds, plainParams } from './close-plain.js'
 import { judge, type Verdict } from './retry.js'
 
@@ -53,6 +53,8 @@ export interface CloserOptions {
   metrics: Metrics
   batchMs: number
   random?: () => number
+  /** Told of each run that was written, whatever the answer. */
+  written?: (run: LeasedRun) => void
 }
 
 interface Judged {
@@ -70,6 +72,8 @@ interface Waiting extends Judged {
 const mostPerBatch = 1_000
 /** So many need no more company. */
 const worthABatch = 100
+/** So many may wait: one batch is being made while the one before is written. */
+const mostWaiting = 2 * mostPerBatch
 
 /**
  * Closes one attempt inside a transaction that somebody else commits: the very statement of the batches, so that nothing
@@ -84,14 +88,16 @@ export async function closeWithin(runner: Runner, result: AttemptResult): Promis
  * Writes results in batches: those that finish while a batch is on its way share the next one, so that a busy worker
  * pays one commit for many runs and an idle one waits a few milliseconds at most.
  *
- * One batch at a time. A close whose answer was lost is sent again, unchanged: the statement recognises a token that is
+ * One batch at a time, and a second one only of a crowd. A close whose answer was lost is sent again, unchanged: the statement recognises a token that is
  * in the ledger already. While the database takes nothing the results wait here, because nobody else has them; the leases
  * they belong to may lapse meanwhile, and then the statement says `stale`.
  */
 export class Closer {
   private waiting: Waiting[] = []
   private writing: Promise<void> | null = null
+  private helping: Promise<void> | null = null
   private given = false
+  private relief: (() => void)[] = []
 
   constructor(private readonly options: CloserOptions) {}
 
@@ -100,17 +106,28 @@ export class Closer {
     return new Promise((settle, fail) => {
       this.waiting.push({ result, verdict, bare: false, settle, fail })
       this.writing ??= this.writeAll()
+      if (this.waiting.length >= mostPerBatch) this.helping ??= this.writeFull()
     })
   }
 
   /** Waits until everything handed in is written. */
   async drained(): Promise<void> {
-    while (this.writing !== null) await this.writing
+    while (this.writing !== null || this.helping !== null) await Promise.all([this.writing, this.helping])
+  }
+
+  /**
+   * Null, or when fewer wait. Whoever starts a crowd asks between its parts: starting on and on while results wait gets
+   * nothing done sooner, and a crash would repeat all that is not written.
+   */
+  behind(): Promise<void> | null {
+    if (this.waiting.length <= mostWaiting || this.given) return null
+    return new Promise((resolve) => this.relief.push(resolve))
   }
 
   /** Stops trying while the database is away. What is unwritten is left to the rescue of this process's leases. */
   giveUp(): void {
     this.given = true
+    this.relieve()
   }
 
   private async writeAll(): Promise<void> {
@@ -118,14 +135,31 @@ export class Closer {
     while (this.waiting.length > 0) {
       // Each time, not only at first: while one batch is written a few results come in, and would be a batch of a few.
       if (this.waiting.length < worthABatch) await pause(clock, batchMs)
-      const batch = this.waiting.splice(0, mostPerBatch)
-      for (const group of groupByHolder(batch)) await this.write(group)
+      await this.writeSome()
     }
     this.writing = null
   }
 
+  /** In a crowd the next full batch is on its way while the one before is written. */
+  private async writeFull(): Promise<void> {
+    while (this.waiting.length >= mostPerBatch) await this.writeSome()
+    this.helping = null
+  }
+
+  private async writeSome(): Promise<void> {
+    const batch = this.waiting.splice(0, mostPerBatch)
+    if (this.waiting.length <= mostWaiting) this.relieve()
+    for (const group of groupByHolder(batch)) await this.write(group)
+  }
+
+  private relieve(): void {
+    const { relief } = this
+    this.relief = []
+    for (const resolve of relief) resolve()
+  }
+
   private async write(batch: Waiting[]): Promise<void> {
-    const { clock, log, metrics } = this.options
+    const { clock, log, metrics, written } = this.options
     for (let tries = 1; ; tries++) {
       try {
         const answers = await this.send(batch)
@@ -134,6 +168,7 @@ export class Closer {
           const answer = answers.get(result.run.token) ?? 'stale'
           const outcome = answer === 'stale' ? 'stale' : verdict.outcome
           counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+          written?.(result.run)
           settle(answer)
         }
         for (const [outcome, count] of counts) metrics.attempts.inc({ outcome }, count)

@@ -1,0 +1,106 @@
+import pino from 'pino'
+import { expect, test } from 'vitest'
+import { DatabaseClock } from '../../db/database-clock.js'
+import { systemClock } from '../../platform/clock.js'
+import { Metrics } from '../../platform/metrics.js'
+import type { AttemptResult, LeasedRun } from '../run.js'
+import type { WorkerPorts } from './ports.js'
+import { Worker } from './worker.js'
+
+const succeeded = {
+  outcome: 'success',
+  retryable: false,
+  retryAfterMs: null,
+  reason: null,
+  error: null,
+  result: undefined,
+} as const
+
+function setUp(ports: Partial<WorkerPorts>) {
+  const log = pino({ level: 'silent' })
+  const databaseClock = new DatabaseClock(systemClock, () => undefined)
+  databaseClock.begin()(1_000_000)
+  const delivered: number[] = []
+  const closed: AttemptResult[] = []
+  const worker = new Worker({
+    ports: {
+      deliver: (run: LeasedRun) => {
+        delivered.push(run.token)
+        return Promise.resolve(succeeded)
+      },
+      close: (result: AttemptResult) => {
+        closed.push(result)
+        return Promise.resolve('closed')
+      },
+      behind: () => null,
+      revoked: () => Promise.resolve([]),
+      ...ports,
+    } as unknown as WorkerPorts,
+    clock: systemClock,
+    databaseClock,
+    log,
+    metrics: new Metrics(),
+    concurrency: 100_000,
+    self: () => 1,
+    wake: () => undefined,
+  })
+  const hand = (many: number) => {
+    const availableAt = databaseClock.atLeast()
+    const runs = Array.from({ length: many }, (_, at) => ({
+      token: at + 1,
+      availableAt,
+      definition: { jobId: 'job', definition: { target: { type: 'task' } } },
+    }))
+    worker.offer(many)?.accept(runs as unknown as LeasedRun[])
+  }
+  return { worker, hand, delivered, closed }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let turn = 0; !holds(); turn++) {
+    if (turn > 10_000) throw new Error('it did not come to pass')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+test('no more of a crowd is started while the record is behind', async () => {
+  let relieve: () => void = () => undefined
+  const gate = new Promise<void>((resolve) => {
+    relieve = resolve
+  })
+  let asked = 0
+  const { worker, hand, delivered, closed } = setUp({ behind: () => (++asked === 1 ? gate : null) })
+  hand(1_200)
+  await until(() => asked === 1)
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(delivered).toHaveLength(500)
+  relieve()
+  await until(() => closed.length === 1_200)
+  expect(new Set(delivered).size).toBe(1_200)
+  expect(delivered).toHaveLength(1_200)
+  await until(() => worker.inFlight === 0)
+})
+
+test('a delivery that throws before it begins has failed, and those behind it start', async () => {
+  const { worker, hand, closed } = setUp({
+    deliver: (run) => {
+      if (run.token === 2) throw new Error('a damaged definition')
+      return Promise.resolve(succeeded)
+    },
+  })
+  hand(3)
+  await until(() => closed.length === 3)
+  expect(closed.map(({ run, outcome }) => [run.token, outcome]).sort()).toEqual([
+    [1, 'success'],
+    [2, 'failed'],
+    [3, 'success'],
+  ])
+  await until(() => worker.inFlight === 0)
+})
+
+test('a close that fails frees the place of its run', async () => {
+  const { worker, hand } = setUp({ close: () => Promise.reject(new Error('gone')) })
+  hand(2)
+  await until(() => worker.inFlight === 0)
+  expect(worker.inFlight).toBe(0)
+})

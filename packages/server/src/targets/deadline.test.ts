@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { withinDeadline } from './deadline.js'
+import { StopSwitch } from './stop-switch.js'
+
+test('work that has ended hears nothing of a stop that comes later', async () => {
+  const stop = new StopSwitch()
+  let signal: AbortSignal | undefined
+  const ending = await withinDeadline(
+    (inner) => {
+      ;({ signal } = inner)
+      return Promise.resolve('done')
+    },
+    60_000,
+    stop,
+  )
+  expect(ending).toEqual({ kind: 'finished', value: 'done' })
+  stop.stop('too late')
+  expect(signal?.aborted).toBe(false)
+})
+
+test('the caller’s switch is not stopped when the time is up', async () => {
+  const stop = new StopSwitch()
+  expect(await withinDeadline(() => new Promise(() => undefined), 1, stop)).toEqual({ kind: 'timeout' })
+  expect(stop.stopped).toBe(false)
+})
+
+test('what the work left behind is part of its time', async () => {
+  const stop = new StopSwitch()
+  const never = () => new Promise(() => undefined)
+  expect(await withinDeadline(() => 'done', 1, stop, never)).toEqual({ kind: 'timeout' })
+  const broken = () => Promise.reject(new Error('it broke'))
+  expect(await withinDeadline(() => 'done', 60_000, stop, broken)).toMatchObject({
+    kind: 'threw',
+    error: { message: 'it broke' },
+  })
+})
