@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { arrayText } from './array-text.js'
+import { binaryArray } from './binary-params.js'
 
 /**
  * SQL stands in a `.sql` file beside its stage: reviewed as SQL, prepared by a test on the real schema.
@@ -17,6 +18,8 @@ export interface Statement<Params, Row> {
   readonly name: string
   readonly text: string
   readonly params: readonly string[]
+  /** Of each parameter. */
+  readonly paramTypes: readonly string[]
   /**
    * Not prepared under a name but planned for each call. For statements over the queue, which is empty one moment and
    * holds half a million rows the next: a plan kept from the empty table would scan the full one.
@@ -60,6 +63,7 @@ export function parseStatement<Params extends object, Row extends object>(
     name: `${file.replace(/^.*[/\\]/, '').replace(/\.sql$/, '')}_${hash}`,
     text,
     params,
+    paramTypes: [...types.values()],
     plannedEachTime: /^--\s*@plan\s+each-time\s*$/m.test(source),
     wholeDefinitions: /^--\s*@whole\s+definition\s*$/m.test(source),
   }
@@ -70,9 +74,11 @@ export function valuesOf(statement: Statement<never, object>, params: object): P
   for (const name of Object.keys(given)) {
     if (!statement.params.includes(name)) throw new Error(`${statement.name} has no parameter ${name}.`)
   }
-  return statement.params.map((name) => {
+  return statement.params.map((name, at) => {
     const value = given[name]
     if (value === undefined) throw new Error(`${statement.name} was called without its parameter ${name}.`)
-    return Array.isArray(value) ? arrayText(value as readonly ParamValue[]) : value
+    if (!Array.isArray(value)) return value
+    const values = value as readonly ParamValue[]
+    return binaryArray(statement.paramTypes[at] ?? '', values) ?? arrayText(values)
   })
 }

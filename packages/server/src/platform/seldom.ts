@@ -1,8 +1,5 @@
 import type { Clock } from './clock.js'
 
-/** Such work takes at most one part in so many of the time. */
-const share = 20
-
 /** Work that is done again at a distance that its own cost decides: while it is cheap, every time it is asked for. */
 export class Seldom {
   private nextAt = Number.NEGATIVE_INFINITY
@@ -11,6 +8,8 @@ export class Seldom {
     private readonly clock: Clock,
     /** However dear it is, it is done after so long. */
     private readonly mostBetweenMs: number,
+    /** It takes at most one part in so many of the time. */
+    private readonly share = 20,
   ) {}
 
   isDue(): boolean {
@@ -20,7 +19,7 @@ export class Seldom {
   /** It was done, from this instant on the monotonic clock until now. */
   done(begunAt: number): void {
     const now = this.clock.monotonic()
-    this.nextAt = now + Math.min(this.mostBetweenMs, (now - begunAt) * share)
+    this.nextAt = now + Math.min(this.mostBetweenMs, (now - begunAt) * this.share)
   }
 
   /** It is due at once. */

@@ -42,7 +42,7 @@ describe('the scan', () => {
     for (let round = 0; round < 2; round++) {
       const seen: number[] = []
       do seen.push(...(await scan.runOnce()).keys())
-      while (scan.cutShort && seen.length < 5_000)
+      while (scan.goesOn && seen.length < 5_000)
       expect(seen).toEqual([...jobs, behind])
     }
   })
@@ -57,7 +57,7 @@ describe('the scan', () => {
     const found: number[] = []
     for (let page = 0; page < 3; page++) found.push(...(await scan.runOnce()).keys())
     expect(found).toEqual([behind])
-    expect(scan.cutShort).toBe(false)
+    expect(scan.goesOn).toBe(false)
   })
 
   test('looks no more often than its interval, and not beyond the staging time', async () => {
@@ -76,7 +76,7 @@ describe('the scan', () => {
 
 describe('a scan from the bottom of the index that is dear', () => {
   /** On a database where every scan takes 100 ms. */
-  async function dearScan(owned?: { partition: number }[]) {
+  async function dearScan(owned?: { partition: number }[], waits = false) {
     const node = await house().node()
     const job = await node.register({ schedule: '@every 1h' })
     const looks: number[] = []
@@ -92,13 +92,26 @@ describe('a scan from the bottom of the index that is dear', () => {
       database: slow as unknown as Database,
       databaseClock: node.databaseClock,
       clock: house().clock,
-      horizon: { waits: () => false } as unknown as Horizon,
+      horizon: { waits: () => waits } as unknown as Horizon,
       owned: () => owned ?? node.ownership.current(),
       aheadMs: 2_000,
       intervalMs: 0,
     })
     return { job, scan, looks }
   }
+
+  test('leaves time between where many are seen and all of them wait, unless something changed', async () => {
+    const { job, scan, looks } = await dearScan(undefined, true)
+    await crowd(house(), job, { count: 300, startAt: (await house().now()) + 1_000, partition: 9 })
+    for (let pass = 0; pass < 5; pass++) await scan.runOnce()
+    expect(looks).toHaveLength(1)
+    await house().clock.advance(2_000)
+    for (let pass = 0; pass < 5; pass++) await scan.runOnce()
+    expect(looks).toHaveLength(2)
+    scan.soon()
+    await scan.runOnce()
+    expect(looks).toHaveLength(3)
+  })
 
   test('is not made each time: what is a little late is found all the same', async () => {
     const { job, scan, looks } = await dearScan()

@@ -1,7 +1,7 @@
 import type { Metrics } from '../../platform/metrics.js'
 import type { Decided, Decision, OwnedPartition } from './fire-statement.js'
 import type { Horizon } from './horizon.js'
-import type { PlannedTick } from './plan.js'
+import { type PlannedTick, ticksByJob } from './plan.js'
 
 export interface AftermathOptions {
   metrics: Metrics
@@ -33,7 +33,7 @@ export class Aftermath {
   /** Answers how late the latest tick was that nothing but this scheduler held up. */
   of(owned: readonly OwnedPartition[], ticks: readonly PlannedTick[], decided: readonly Decided[]): number {
     const { metrics, onFired, onDeferred, disown } = this.options
-    const byJob = new Map(ticks.map((tick) => [tick.timer.job, tick]))
+    const byJob = ticksByJob(ticks)
     const refused = new Set<number>()
     const counts = new Map<Decision, number>()
     const deferred = { ticks: 0, jobs: 0 }

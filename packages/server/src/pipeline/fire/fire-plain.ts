@@ -1,6 +1,6 @@
 import { statement } from '../../db/statement.js'
 import type { Decided, OwnedPartition, Receiver } from './fire-statement.js'
-import type { PlannedTick } from './plan.js'
+import { type PlannedTick, ticksByJob } from './plan.js'
 
 interface PlainParams {
   owner: number
@@ -94,24 +94,25 @@ export function plainParams(
 
 /** What was fired, as fire.sql would have answered it. */
 export function plainDecisions(ticks: readonly PlannedTick[], answer: PlainAnswer): Decided[] {
-  const byJob = new Map(ticks.map((tick) => [tick.timer.job, tick]))
-  const timerPlaces = new Map(answer.moved.map((job, at) => [job, answer.timer_places[at] as string]))
+  const byJob = ticksByJob(ticks)
+  const timerPlaces = new Map<number, string>()
+  answer.moved.forEach((job, at) => timerPlaces.set(job, answer.timer_places[at] as string))
   const timeouts = new Map(answer.slow_routes.map((route, at) => [route, answer.timeouts[at] as number]))
-  return answer.jobs.flatMap((job, at) => {
+  const decided: Decided[] = []
+  answer.jobs.forEach((job, at) => {
     const tick = byJob.get(job)
-    if (tick === undefined) return []
+    if (tick === undefined) return
     const token = answer.tokens[at] ?? null
-    return [
-      {
-        job,
-        due: tick.timer.due,
-        now: answer.now,
-        decision: 'fired' as const,
-        token,
-        timeout_seconds: token === null ? null : (timeouts.get(tick.timer.route) ?? null),
-        run_place: answer.run_places[at] ?? null,
-        timer_place: timerPlaces.get(job) ?? null,
-      },
-    ]
+    decided.push({
+      job,
+      due: tick.timer.due,
+      now: answer.now,
+      decision: 'fired',
+      token,
+      timeout_seconds: token === null ? null : (timeouts.get(tick.timer.route) ?? null),
+      run_place: answer.run_places[at] ?? null,
+      timer_place: timerPlaces.get(job) ?? null,
+    })
   })
+  return decided
 }

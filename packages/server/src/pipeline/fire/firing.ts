@@ -86,7 +86,7 @@ export class Firing {
     const mistaken = this.proposing.takeMistaken()
     if (mistaken.size > 0) lagMs = Math.max(lagMs, await this.fireThose(mistaken, aheadMs))
     load.passed(Math.max(lagMs, overdueMs))
-    const more = full || this.found.size > 0 || scan.cutShort
+    const more = full || this.found.size > 0 || scan.goesOn
     if (!more) this.wakeForNext()
     return more
   }
@@ -156,11 +156,12 @@ export class Firing {
     const mine = new Set(owned().map(({ partition }) => partition))
     const now = databaseClock.atLeast()
     const known: DueTimer[] = []
-    const unknown = [...wanted].filter(([job, whereabouts]) => {
-      if (!mine.has(whereabouts.partition)) return false
+    const unknown: [number, Whereabouts][] = []
+    wanted.forEach((whereabouts, job) => {
+      if (!mine.has(whereabouts.partition)) return
       const timer = this.known.take(job, whereabouts, now)
-      if (timer !== null) known.push(timer)
-      return timer === null
+      if (timer === null) unknown.push([job, whereabouts])
+      else known.push(timer)
     })
     return { known, unknown }
   }

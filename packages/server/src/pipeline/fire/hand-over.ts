@@ -1,7 +1,7 @@
 import { jobIdOf } from '../../platform/ids.js'
-import type { LeasedRun, RunDefinition } from '../run.js'
+import type { LeasedRun, RunDefinition, RunGuard } from '../run.js'
 import type { Decided, OwnedPartition, Receiver } from './fire-statement.js'
-import type { DueTimer, PlannedTick } from './plan.js'
+import { type DueTimer, type PlannedTick, ticksByJob } from './plan.js'
 
 /** What the worker of this process offers for one statement. One of the two has to be said, whatever becomes of it. */
 export interface Offer extends Receiver {
@@ -23,7 +23,7 @@ export function runsFor(
   decided: readonly Decided[],
 ): LeasedRun[] {
   const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]))
-  const byJob = new Map(ticks.map((tick) => [tick.timer.job, tick]))
+  const byJob = ticksByJob(ticks)
   const runs: LeasedRun[] = []
   for (const {
     job,
@@ -35,7 +35,7 @@ export function runsFor(
     const tick = byJob.get(job)
     if (token === null || tick === undefined || tick.runDue === null) continue
     const { timer } = tick
-    runs.push({
+    const run: LeasedRun = {
       due: tick.runDue,
       job,
       origin: 0,
@@ -53,23 +53,27 @@ export function runsFor(
       place,
       holder,
       catchUp: false,
-      guard: { probe: false, timeoutMs: timeout === null ? null : timeout * 1000 },
-      ...definitionOf(timer),
-    })
+      guard: timeout === null ? unguarded : { probe: false, timeoutMs: timeout * 1000 },
+    }
+    const definition = definitionOf(timer)
+    if (definition !== null) run.definition = definition
+    runs.push(run)
   }
   return runs
 }
 
 /** By the definition as it was read: an id is a long text to be made once a job, not once a run. */
-const whole = new WeakMap<DueTimer['definition'], { definition: RunDefinition }>()
+const whole = new WeakMap<DueTimer['definition'], RunDefinition>()
+
+const unguarded: RunGuard = { probe: false, timeoutMs: null }
 
 /** The definition that a run was made with, if it was read whole. */
-function definitionOf({ uuid, definition }: DueTimer): { definition?: RunDefinition } {
+function definitionOf({ uuid, definition }: DueTimer): RunDefinition | null {
   const known = whole.get(definition)
   if (known !== undefined) return known
   const { target } = definition
-  if (target === undefined || !('payload' in definition)) return {}
-  const made = { definition: { jobId: jobIdOf(uuid), definition: definition as RunDefinition['definition'] } }
+  if (target === undefined || !('payload' in definition)) return null
+  const made = { jobId: jobIdOf(uuid), definition: definition as RunDefinition['definition'] }
   whole.set(definition, made)
   return made
 }

@@ -14,8 +14,8 @@ const timer = {
   now: 900,
   definition: { max_runs: null },
 } as DueTimer
-const tick: PlannedTick = {
-  timer,
+const tickOf = (): PlannedTick => ({
+  timer: { ...timer },
   runDue: 1_000,
   availableAt: 1_005,
   nextDue: 2_000,
@@ -26,7 +26,7 @@ const tick: PlannedTick = {
   replay: null,
   reason: 'missed',
   gaps: [],
-}
+})
 const decided = (decision: Decision, timer_place: string | null = '(8,2)'): Decided[] => [
   { job: 7, due: 1_000, now: 950, decision, timer_place },
 ]
@@ -38,7 +38,7 @@ function after(planned: PlannedTick, decision: Decision): KnownTimers {
 }
 
 test('after a tick was fired the next one of its timer is known, by its start, once', () => {
-  const known = after(tick, 'fired')
+  const known = after(tickOf(), 'fired')
   expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toEqual({
     ...timer,
     place: '(8,2)',
@@ -53,32 +53,32 @@ test('after a tick was fired the next one of its timer is known, by its start, o
 })
 
 test('a timer that is said to start at another time, or elsewhere, is read', () => {
-  expect(after(tick, 'fired').take(7, { partition: 3, startAt: 2_006 }, 1_900)).toBeNull()
-  expect(after(tick, 'fired').take(7, { partition: 4, startAt: 2_005 }, 1_900)).toBeNull()
+  expect(after(tickOf(), 'fired').take(7, { partition: 3, startAt: 2_006 }, 1_900)).toBeNull()
+  expect(after(tickOf(), 'fired').take(7, { partition: 4, startAt: 2_005 }, 1_900)).toBeNull()
 })
 
 test.each<Decision>(['changed', 'early', 'behind', 'overlap', 'taken', 'skipped', 'deferred', 'refused'])(
   'after a tick was %s, its timer is read',
   (decision) => {
-    const known = after(tick, 'fired')
-    known.learn([tick], decided(decision))
+    const known = after(tickOf(), 'fired')
+    known.learn([tickOf()], decided(decision))
     expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toBeNull()
   },
 )
 
 test('after a tick was fired by the statement that does not say where the timer lies, it is read', () => {
   const known = new KnownTimers()
-  known.learn([tick], decided('fired', null))
+  known.learn([tickOf()], decided('fired', null))
   expect(known.take(7, { partition: 3, startAt: 2_005 }, 1_900)).toBeNull()
 })
 
 test('what was planned from a timer that has changed since is named, to be read; not where it was just read', () => {
-  const known = after(tick, 'fired')
+  const known = after(tickOf(), 'fired')
   const taken = known.take(7, { partition: 3, startAt: 2_005 }, 1_900) as DueTimer
-  const planned = { ...tick, timer: taken }
+  const planned = { ...tickOf(), timer: taken }
   expect(known.mistaken([planned], decided('changed'))).toEqual(
     new Map([[7, { partition: 3, startAt: 2_005 }]]),
   )
   expect(known.mistaken([planned], decided('fired')).size).toBe(0)
-  expect(known.mistaken([tick], decided('changed')).size).toBe(0)
+  expect(known.mistaken([tickOf()], decided('changed')).size).toBe(0)
 })

@@ -18,7 +18,9 @@ export class KnownTimers {
     if (timer === undefined) return null
     this.timers.delete(job)
     if (timer.start_at !== startAt || timer.partition !== partition) return null
-    return { ...timer, now, remembered: true }
+    timer.now = now
+    timer.remembered = true
+    return timer
   }
 
   /** Those whose timers were not as they were known: they have to be read after all. */
@@ -33,11 +35,9 @@ export class KnownTimers {
 
   /** What follows from plain firing is known, and where it lies; whatever else was decided is read again. */
   learn(ticks: readonly PlannedTick[], decided: readonly Decided[]): void {
-    const places = new Map(
-      decided.flatMap(({ job, decision, timer_place: place = null }) =>
-        decision === 'fired' && place !== null ? [[job, place] as const] : [],
-      ),
-    )
+    const places = new Map<number, string>()
+    for (const { job, decision, timer_place: place = null } of decided)
+      if (decision === 'fired' && place !== null) places.set(job, place)
     for (const tick of ticks) {
       const place = places.get(tick.timer.job)
       const next = place === undefined ? null : following(tick, place)
@@ -54,8 +54,13 @@ export class KnownTimers {
   }
 }
 
+/** The timer itself, moved on: whoever planned the tick has its answer by now, and a copy for each tick is a good part of its cost. */
 function following({ timer, nextDue, nextStart }: PlannedTick, place: string): DueTimer | null {
   if (nextDue === null || nextStart === null) return null
-  const { due: accounted_through } = timer
-  return { ...timer, place, due: nextDue, start_at: nextStart, accounted_through, runs: timer.runs + 1 }
+  timer.accounted_through = timer.due
+  timer.place = place
+  timer.due = nextDue
+  timer.start_at = nextStart
+  timer.runs += 1
+  return timer
 }

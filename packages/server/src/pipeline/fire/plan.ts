@@ -50,7 +50,13 @@ export interface PlannedTick {
   /** Why ticks were passed over or put off. */
   reason: 'missed' | 'overload' | 'skipped_by_request'
   /** No runs, but on record: wall times that the clocks jumped over, by the instant of the jump, and ticks left out on request. */
-  gaps: NotedTick[]
+  gaps: readonly NotedTick[]
+}
+
+export function ticksByJob(ticks: readonly PlannedTick[]): Map<number, PlannedTick> {
+  const byJob = new Map<number, PlannedTick>()
+  for (const tick of ticks) byJob.set(tick.timer.job, tick)
+  return byJob
 }
 
 export interface NotedTick {
@@ -103,17 +109,20 @@ export function planTick(
   // What is left out on request is passed one by one, and noted: the cursor does not jump over it.
   const following = changes.none ? decision.next : all.next(last)
   const next = definition.max_runs !== null && runs >= definition.max_runs && fire === null ? null : following
+  const jumped = jumpedOver(all, timer.accounted_through, last)
+  const { places, waits } = placesOf(definition)
   return {
     timer,
     runDue: fire,
     availableAt: fire === null ? timer.start_at : startOf(fire, timer, all, terms, changes),
     nextDue: next,
     nextStart: nextStart(next, timer, terms, all, changes),
-    ...placesOf(definition),
+    places,
+    waits,
     skip,
     replay,
     reason: terms.overloaded ? 'overload' : 'missed',
-    gaps: [...jumpedOver(all, timer.accounted_through, last), ...leftOut(all, changes, timer.due, last)],
+    gaps: changes.none ? jumped : [...jumped, ...leftOut(all, changes, timer.due, last)],
   }
 }
 
@@ -218,9 +227,13 @@ export function placesOf({
   return { places: policy === 'ALLOW' ? most : 1, waits: policy === 'QUEUE' || policy === 'REPLACE' }
 }
 
-function jumpedOver(schedule: Schedule, after: number, through: number): NotedTick[] {
+const noGaps: readonly NotedTick[] = []
+
+function jumpedOver(schedule: Schedule, after: number, through: number): readonly NotedTick[] {
+  const dropped = schedule.dropped(after, through)
+  if (dropped.length === 0) return noGaps
   const counts = new Map<number, number>()
-  for (const { at, reason } of schedule.dropped(after, through)) {
+  for (const { at, reason } of dropped) {
     // Ticks that coincide are one: where another falls on the very jump, that one has its own record.
     if (reason === 'dst_gap' && schedule.prev(at) !== at) counts.set(at, (counts.get(at) ?? 0) + 1)
   }

@@ -34,6 +34,8 @@ export interface ScanOptions {
 }
 
 const mostPerPartition = 500
+/** Fewer are looked through each time. */
+const many = 200
 /** Timers come up to so late behind their start and are found by the next scan. */
 const slackMs = 30_000
 /** What lies further back is found by a scan from the bottom, at most so long after. */
@@ -47,22 +49,31 @@ const mostBetweenFullMs = 2_000
  * from there reads them all. It is made as often as its own cost allows, and at once for partitions that are new.
  */
 export class Scan {
-  /** A partition had more than a page: the next pass should follow at once. */
-  cutShort = false
+  /** A partition had more than a page. */
+  private cutShort = false
   private scannedAt = Number.NEGATIVE_INFINITY
   /** By partition whose page was full: the last timer of it, after which the next scan goes on. */
   private readonly ends = new Map<number, SeenTimer>()
   private readonly fromTheBottom: Seldom
+  /** While many are seen and all of them wait already, looking takes no more than its share of the time. */
+  private readonly ofTheKnown: Seldom
   /** The partitions that were scanned from the bottom last. */
   private known: ReadonlySet<number> = new Set()
 
   constructor(private readonly options: ScanOptions) {
     this.fromTheBottom = new Seldom(options.clock, mostBetweenFullMs)
+    this.ofTheKnown = new Seldom(options.clock, mostBetweenFullMs, 100)
+  }
+
+  /** There is another page to look at: the next pass should follow at once. */
+  get goesOn(): boolean {
+    return this.cutShort && this.ofTheKnown.isDue()
   }
 
   /** Something changed that the wheel has not heard of yet: the next pass looks whatever the interval. */
   soon(): void {
     this.scannedAt = Number.NEGATIVE_INFINITY
+    this.ofTheKnown.demand()
   }
 
   /** Timers that start soon and that do not wait for a moment of their own; none when it is not yet time to look. */
@@ -70,7 +81,8 @@ export class Scan {
     const { database, databaseClock, clock, horizon, owned, aheadMs, intervalMs } = this.options
     const found = new Map<number, Whereabouts>()
     const begun = clock.monotonic()
-    if (!this.cutShort && begun - this.scannedAt < intervalMs) return found
+    if (!this.goesOn && begun - this.scannedAt < intervalMs) return found
+    if (!this.ofTheKnown.isDue()) return found
     this.scannedAt = begun
     const partitions = owned().map(({ partition }) => partition)
     const full = this.fromTheBottom.isDue() || partitions.some((partition) => !this.known.has(partition))
@@ -90,6 +102,8 @@ export class Scan {
       if (!horizon.waits(job, startAt)) found.set(job, { partition, startAt })
     }
     this.turnPages(timers)
+    if (timers.length >= many && found.size === 0) this.ofTheKnown.done(begun)
+    else this.ofTheKnown.demand()
     return found
   }
 
