@@ -139,6 +139,7 @@ function noted(
 
 function handOverTo(worker: Worker, serves: { tasks: readonly string[]; commands: boolean }): HandOver {
   return {
+    ready: (runs) => worker.ready(runs),
     offer(runs) {
       const offer = worker.offer(runs)
       return offer && { ...offer, ...serves }

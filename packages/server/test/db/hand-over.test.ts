@@ -145,6 +145,7 @@ describe('a run is left to whoever leases it', () => {
 test('runs whose handing over was not heard of are given back by the next lease, and run once', async () => {
   let lose = true
   const lossy = (handOver: HandOver): HandOver => ({
+    ...handOver,
     offer(runs) {
       const offer = handOver.offer(runs)
       if (offer === null || !lose) return offer
@@ -167,6 +168,7 @@ test('what is being handed over while the worker looks for lost runs is not give
   const accepting: (() => void)[] = []
   const node = await nodeOf({
     handsOver: (handOver) => ({
+      ...handOver,
       offer(runs) {
         const offer = handOver.offer(runs)
         return offer && { ...offer, accept: (handed) => accepting.push(() => offer.accept(handed)) }

@@ -57,6 +57,7 @@ export interface NodeOptions {
 function handsOver({ handsOver = false }: NodeOptions, tasks: string[], worker: () => Worker) {
   if (handsOver === false) return {}
   const handOver: HandOver = {
+    ready: (runs) => worker().ready(runs),
     offer(runs) {
       const offer = worker().offer(runs)
       return offer && { ...offer, tasks, commands: false }

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DatabaseClock } from '../../db/database-clock.js'
 import { systemClock } from '../../platform/clock.js'
 import { Metrics } from '../../platform/metrics.js'
@@ -16,7 +16,7 @@ const succeeded = {
   result: undefined,
 } as const
 
-function setUp(ports: Partial<WorkerPorts>) {
+function setUp(ports: Partial<WorkerPorts>, concurrency = 100_000, clock = systemClock) {
   const log = pino({ level: 'silent' })
   const databaseClock = new DatabaseClock(systemClock, () => undefined)
   databaseClock.begin()(1_000_000)
@@ -36,11 +36,11 @@ function setUp(ports: Partial<WorkerPorts>) {
       revoked: () => Promise.resolve([]),
       ...ports,
     } as unknown as WorkerPorts,
-    clock: systemClock,
+    clock,
     databaseClock,
     log,
     metrics: new Metrics(),
-    concurrency: 100_000,
+    concurrency,
     self: () => 1,
     wake: () => undefined,
   })
@@ -103,4 +103,62 @@ test('a close that fails frees the place of its run', async () => {
   hand(2)
   await until(() => worker.inFlight === 0)
   expect(worker.inFlight).toBe(0)
+})
+
+describe('whoever is about to make runs for a worker', () => {
+  /** A worker with 100 places, all of whose runs last until they are let go. */
+  function busy(clock = systemClock) {
+    const going: (() => void)[] = []
+    const set = setUp(
+      {
+        deliver: () => new Promise((resolve) => going.push(() => resolve(succeeded))),
+        lease: () => Promise.resolve([]),
+      },
+      100,
+      clock,
+    )
+    const end = async (many: number) => {
+      const before = set.worker.inFlight
+      for (const go of going.splice(0, many)) go()
+      await until(() => set.worker.inFlight === before - many)
+    }
+    return { ...set, end, going }
+  }
+
+  test('makes them at once where there is room, and where runs last', async () => {
+    const { worker, hand, going } = busy()
+    expect(worker.ready(50)).toBeNull()
+    hand(50)
+    await until(() => going.length === 50)
+    expect(worker.ready(10)).toBeNull()
+    // There is no room for more than half of what is left, and nothing has ended of late.
+    expect(worker.ready(26)).toBeNull()
+  })
+
+  test('waits for room where runs end fast, until there is', async () => {
+    // Its time never passes: only room can end the wait.
+    const { worker, hand, end, going } = busy({ ...systemClock, after: () => () => undefined })
+    hand(50)
+    await until(() => going.length === 50)
+    await end(20)
+    const ready = worker.ready(40)
+    expect(ready).not.toBeNull()
+    let over = false
+    void ready?.then(() => (over = true))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(over).toBe(false)
+    await end(30)
+    await ready
+    expect(worker.ready(40)).toBeNull()
+    expect(worker.offer(40)).not.toBeNull()
+  })
+
+  test('does not wait for ever', async () => {
+    const { worker, hand, end, going } = busy()
+    hand(50)
+    await until(() => going.length === 50)
+    await end(20)
+    await worker.ready(40)
+    expect(worker.offer(40)).toBeNull()
+  })
 })

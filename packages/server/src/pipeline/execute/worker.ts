@@ -11,6 +11,7 @@ import { Handing } from './handing.js'
 import { HeldEntry, leaseLost } from './held-entry.js'
 import type { WorkerPorts } from './ports.js'
 import { StartLine } from './start-line.js'
+import { Turnover } from './turnover.js'
 import {
   cancelledBeforeStart,
   definitionGone,
@@ -50,6 +51,9 @@ const mostPerLease = 1_000
 /** So many are started in one go. */
 const mostPerStart = 500
 
+/** Whoever is about to make runs for this worker waits no longer than this for places. */
+const longestWaitMs = 100
+
 /** A leased-ahead run starts only if the last look for revocations is younger than this. */
 const freshLookMs = 1_000
 
@@ -68,6 +72,8 @@ export class Worker {
   /** The last pass found as many as it asked for: there are others, perhaps, who have waited longer. */
   private backlog = false
   private readonly handing = new Handing()
+  private readonly turnover = new Turnover()
+  private readonly awaitingRoom = new Set<() => void>()
   private unknownBefore: ReadonlySet<number> = new Set()
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
   private life = 0
@@ -105,6 +111,7 @@ export class Worker {
     if (life !== this.life) return false
     metrics.leased.inc(runs.length)
     this.backlog = runs.length === most
+    this.tellOfRoom()
     await this.take(runs, sentAt)
     return this.backlog
   }
@@ -114,12 +121,44 @@ export class Worker {
   }
 
   /**
+   * Null: now is the time to make so many runs. Otherwise a moment later is better: there is no room, and at the pace at which
+   * runs end here there soon will be. Runs that go through the queue instead cost twice as much, and while there are some all
+   * others must follow them: a process that is busy would do half of what it can, for as long as it is busy.
+   */
+  ready(runs: number): Promise<void> | null {
+    const { clock } = this.options
+    if (!this.leasing || this.leaseInDoubt || this.welcomes(runs)) return null
+    if (this.turnover.within(longestWaitMs, clock.monotonic()) * 4 < runs) return null
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!this.welcomes(runs)) return
+        callOff()
+        done()
+      }
+      const done = () => {
+        this.awaitingRoom.delete(look)
+        resolve()
+      }
+      const callOff = clock.after(longestWaitMs, done)
+      this.awaitingRoom.add(look)
+    })
+  }
+
+  private welcomes(runs: number): boolean {
+    return this.leasing && !this.leaseInDoubt && !this.backlog && runs * 2 <= this.room
+  }
+
+  private tellOfRoom(): void {
+    if (this.awaitingRoom.size > 0) for (const look of [...this.awaitingRoom]) look()
+  }
+
+  /**
    * Room for runs that the scheduler of this process is about to make: made as this worker's own they need no lease. All of
    * them or none, and never more than half of what is free: the rest is for those that are leased, which may have waited.
    */
   offer(runs: number): WorkerOffer | null {
     const { clock, self } = this.options
-    if (!this.leasing || this.leaseInDoubt || this.backlog || runs === 0 || runs * 2 > this.room) return null
+    if (runs === 0 || !this.welcomes(runs)) return null
     const { life } = this
     const sentAt = clock.monotonic()
     const settle = this.handing.begin(runs)
@@ -404,6 +443,8 @@ export class Worker {
     const wasFull = this.entries.size >= concurrency
     this.entries.delete(entry.run.token)
     metrics.inFlight.set(this.entries.size)
+    this.turnover.freed()
+    this.tellOfRoom()
     if (wasFull) wake()
   }
 }

@@ -37,7 +37,7 @@ export interface FiringOptions extends AftermathOptions, ProposingOptions {
 
 /** A pass is bounded: what is left over is taken by the next, which follows at once. */
 const mostPerPass = 5_000
-const mostPerStatement = 1_000
+const mostPerStatement = 2_500
 /** So many are read at once, while those read before are fired. */
 const mostPerRead = 1_000
 

@@ -11,6 +11,8 @@ export interface Offer extends Receiver {
 }
 
 export interface HandOver {
+  /** Null: now is the time to make so many. Otherwise there will soon be room for them, and it is worth the wait. */
+  ready(runs: number): Promise<void> | null
   /** Room for so many runs, or null where they are better left to whoever leases them. */
   offer(runs: number): Offer | null
 }

@@ -66,6 +66,7 @@ export class Proposing {
   /** Answers those that were fired. Where a row stood in the way of all of them, none was, and nothing has changed. */
   private async firePlain(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<Decided[]> {
     const { database, databaseClock, self, handOver, clock, staging } = this.options
+    await handOver?.ready(ticks.length)
     const receiver = handOver?.offer(ticks.length) ?? null
     const begun = clock.monotonic()
     const sample = databaseClock.begin()

@@ -4,7 +4,7 @@ import type { Database } from '../../db/pool.js'
 import { systemClock } from '../../platform/clock.js'
 import { Metrics } from '../../platform/metrics.js'
 import type { AttemptResult } from '../run.js'
-import { Closer } from './closer.js'
+import { Closer, mostPerBatch } from './closer.js'
 
 /** A database that answers each statement when the test says so, and closes what it was given. */
 class Slow {
@@ -59,32 +59,33 @@ const soon = () => new Promise((resolve) => setImmediate(resolve))
 
 test('a crowd has two batches on their way, and never a third; each result is sent once', async () => {
   const { slow, closer, close, answers } = setUp()
-  close(1, 3_500)
+  const many = 3 * mostPerBatch + 500
+  close(1, many)
   await until(() => slow.sent.length >= 2)
   await soon()
-  expect(slow.sent.map(({ tokens }) => tokens.length)).toEqual([1_000, 1_000])
+  expect(slow.sent.map(({ tokens }) => tokens.length)).toEqual([mostPerBatch, mostPerBatch])
   slow.sent[1]?.answer()
   await until(() => slow.sent.length >= 3)
   await soon()
-  expect(slow.sent.map(({ tokens }) => tokens.length)).toEqual([1_000, 1_000, 1_000])
+  expect(slow.sent.map(({ tokens }) => tokens.length)).toEqual([mostPerBatch, mostPerBatch, mostPerBatch])
   await until(() => {
     for (const { answer } of slow.sent) answer()
-    return answers.size === 3_500
+    return answers.size === many
   })
   await closer.drained()
   const sent = slow.sent.flatMap(({ tokens }) => tokens)
-  expect(sent).toHaveLength(3_500)
-  expect(new Set(sent).size).toBe(3_500)
+  expect(sent).toHaveLength(many)
+  expect(new Set(sent).size).toBe(many)
 })
 
 test('it is behind when more than two batches wait, until fewer do', async () => {
   const { slow, closer, close } = setUp()
   expect(closer.behind()).toBeNull()
-  close(1, 4_000)
+  close(1, 4 * mostPerBatch)
   await until(() => slow.sent.length === 2)
   // Two batches are on their way, two wait.
   expect(closer.behind()).toBeNull()
-  close(4_001, 1)
+  close(4 * mostPerBatch + 1, 1)
   const behind = closer.behind()
   expect(behind).not.toBeNull()
   let over = false
@@ -98,7 +99,7 @@ test('it is behind when more than two batches wait, until fewer do', async () =>
 
 test('whoever waits for it is let go when it gives up', async () => {
   const { closer, close } = setUp()
-  close(1, 5_000)
+  close(1, 5 * mostPerBatch)
   const behind = closer.behind()
   expect(behind).not.toBeNull()
   closer.giveUp()

@@ -69,7 +69,7 @@ interface Waiting extends Judged {
   fail: (error: unknown) => void
 }
 
-const mostPerBatch = 1_000
+export const mostPerBatch = 2_000
 /** So many need no more company. */
 const worthABatch = 100
 /** So many may wait: one batch is being made while the one before is written. */
