@@ -31,6 +31,8 @@ const leasesAside = 6
  */
 export class Ownership {
   private readonly held = new Map<number, { epoch: number; trustedUntil: number }>()
+  /** What `current` answered last, and how long that stays true unless something is taken or lost. */
+  private trusted: { leases: readonly Lease[]; until: number } | null = null
   private renewedAt = Number.NEGATIVE_INFINITY
   private heldSince = Number.NEGATIVE_INFINITY
   private asideUntil = Number.NEGATIVE_INFINITY
@@ -42,11 +44,19 @@ export class Ownership {
   constructor(private readonly options: OwnershipOptions) {}
 
   /** Partitions with their epochs, as far as they can be trusted now. */
-  current(): Lease[] {
+  current(): readonly Lease[] {
     const now = this.options.clock.monotonic()
-    return [...this.held].flatMap(([partition, lease]) =>
-      lease.trustedUntil > now ? [{ partition, epoch: lease.epoch }] : [],
-    )
+    // Asked for by every statement that fires: the same list again, as long as nothing has changed.
+    if (this.trusted !== null && now < this.trusted.until) return this.trusted.leases
+    const leases: Lease[] = []
+    let until = Number.POSITIVE_INFINITY
+    for (const [partition, { epoch, trustedUntil }] of this.held) {
+      if (trustedUntil <= now) continue
+      leases.push({ partition, epoch })
+      until = Math.min(until, trustedUntil)
+    }
+    this.trusted = { leases, until }
+    return leases
   }
 
   /** One pass: renew when it is time, let go of what is not mine by assignment, take what is and is free. */
@@ -71,6 +81,7 @@ export class Ownership {
   /** All of them, because this process was declared dead. */
   dropAll(): void {
     this.held.clear()
+    this.trusted = null
     this.options.metrics.partitionsOwned.set(0)
   }
 
@@ -155,6 +166,7 @@ export class Ownership {
     // Declared dead meanwhile, and back under a new id: what the old one took is not ours.
     if (incarnation !== self()) return
     if (this.held.size === 0) this.heldSince = sentAt
+    this.trusted = null
     for (const { partition, epoch } of taken) {
       this.held.set(partition, { epoch, trustedUntil: sentAt + leaseTtlMs })
     }
@@ -165,6 +177,7 @@ export class Ownership {
     if (leases.length === 0) return
     // Forgotten before the others are told: from here on nothing is fired for them.
     for (const { partition } of leases) this.held.delete(partition)
+    this.trusted = null
     await this.options.coordination.release(this.options.self(), leases)
     this.options.log.info({ partitions: leases.length }, 'gave partitions back')
   }
@@ -174,6 +187,7 @@ export class Ownership {
       ({ partition, epoch }) => this.held.get(partition)?.epoch === epoch && this.held.delete(partition),
     ).length
     if (lost === 0) return
+    this.trusted = null
     this.options.metrics.partitionsLost.inc(lost)
     this.options.log.warn({ partitions: lost }, 'lost partitions: their leases were not renewed in time')
   }

@@ -33,7 +33,7 @@ async function fireAhead(node: TestNode): Promise<void> {
   const now = await house().now()
   await house().clock.advance(minute - (now % minute) - 1_500)
   await node.beat()
-  await node.firing.runOnce()
+  await house().during(node.firing.runOnce(), 5)
 }
 
 async function holders(jobs: readonly { key: number }[]): Promise<(number | null)[]> {

@@ -25,7 +25,7 @@ export async function handAllTo(house: House, node: TestNode): Promise<Held[]> {
 export interface OwnerOptions {
   node: TestNode
   /** What this owner believes to hold; it need not be true. */
-  believes: Held[]
+  believes: readonly Held[]
   stageAheadMs?: number
   settings?: Partial<typeof fireTimes>
   wake?: () => void

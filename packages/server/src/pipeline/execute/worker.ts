@@ -85,7 +85,7 @@ export class Worker {
     this.line = new StartLine(
       clock,
       () => databaseClock.atLeast(),
-      (due) => void this.startAll(due),
+      (due) => this.startAll(due),
     )
   }
 
@@ -313,7 +313,12 @@ export class Worker {
   }
 
   /** A crowd is started in parts: between them its first results are on their way to the database. */
-  private async startAll(entries: HeldEntry[]): Promise<void> {
+  private startAll(entries: HeldEntry[]): void {
+    if (entries.length <= mostPerStart && this.isFreshlyLookedAt(entries)) this.startThem(entries)
+    else void this.startInParts(entries)
+  }
+
+  private async startInParts(entries: HeldEntry[]): Promise<void> {
     for (let at = 0; at < entries.length; at += mostPerStart) {
       if (at > 0) {
         await new Promise((resolve) => setImmediate(resolve))
@@ -324,14 +329,22 @@ export class Worker {
   }
 
   private async startSome(entries: HeldEntry[]): Promise<void> {
-    const { clock, log } = this.options
-    const oldestAllowed = clock.monotonic() - freshLookMs
-    const unlooked = entries.some((entry) => Math.max(entry.lookedAt, this.lookedAt) < oldestAllowed)
-    if (unlooked && !(await this.lookAgain(entries))) {
+    const { clock } = this.options
+    if (!this.isFreshlyLookedAt(entries) && !(await this.lookAgain(entries))) {
       // Without a fresh look nothing starts. The runs stay leased and are tried again.
       clock.after(100, () => this.line.add(entries.filter(({ run }) => this.entries.has(run.token))))
       return
     }
+    this.startThem(entries)
+  }
+
+  private isFreshlyLookedAt(entries: readonly HeldEntry[]): boolean {
+    const oldestAllowed = this.options.clock.monotonic() - freshLookMs
+    return this.lookedAt >= oldestAllowed || entries.every(({ lookedAt }) => lookedAt >= oldestAllowed)
+  }
+
+  private startThem(entries: readonly HeldEntry[]): void {
+    const { log } = this.options
     for (const entry of entries) {
       this.start(entry)?.catch((error: unknown) =>
         log.error({ err: error }, 'a run could not be recorded: it is given back and runs again'),

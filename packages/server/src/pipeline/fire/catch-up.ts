@@ -55,7 +55,7 @@ export interface CatchUpOptions {
   metrics: Metrics
   governor: Governor
   self: () => number
-  owned: () => OwnedPartition[]
+  owned: () => readonly OwnedPartition[]
   /** The database has a newer epoch for these. */
   disown: (refused: readonly OwnedPartition[]) => void
   /** Whether fresh ticks wait: they come first. */
@@ -118,7 +118,7 @@ export class CatchUp {
   }
 
   private async fire(
-    owned: OwnedPartition[],
+    owned: readonly OwnedPartition[],
     most: number,
     decision: 'caught_up' | 'backfilled',
   ): Promise<number> {
@@ -137,7 +137,7 @@ export class CatchUp {
     return fired
   }
 
-  private readReplays(owned: OwnedPartition[]): Promise<OpenReplay[]> {
+  private readReplays(owned: readonly OwnedPartition[]): Promise<OpenReplay[]> {
     // A full page, also at a slow pace: one that cannot be read must not keep the others from their turn.
     return this.options.database.run(readStatement, {
       partitions: owned.map(({ partition }) => partition),
@@ -149,7 +149,7 @@ export class CatchUp {
     })
   }
 
-  private readBackfills(owned: OwnedPartition[]): Promise<OpenBackfill[]> {
+  private readBackfills(owned: readonly OwnedPartition[]): Promise<OpenBackfill[]> {
     return this.options.database.run(backfillsStatement, {
       partitions: owned.map(({ partition }) => partition),
       most: mostPerStatement,
@@ -158,7 +158,7 @@ export class CatchUp {
 
   /** Another owner has a newer epoch: what was refused is no longer ours. */
   private giveUpRefused(
-    owned: OwnedPartition[],
+    owned: readonly OwnedPartition[],
     ticks: ReplayTick[],
     answers: { replay: number; decision: ReplayDecision }[],
   ): void {
@@ -199,7 +199,7 @@ export class CatchUp {
   }
 }
 
-function paramsOf(owner: number, owned: OwnedPartition[], ticks: ReplayTick[]): ReplayParams {
+function paramsOf(owner: number, owned: readonly OwnedPartition[], ticks: ReplayTick[]): ReplayParams {
   return {
     owner,
     partitions: owned.map(({ partition }) => partition),

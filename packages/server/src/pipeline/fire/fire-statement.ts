@@ -90,7 +90,7 @@ export const fireStatement = statement<FireParams, Decided>(new URL('./fire.sql'
 
 export function fireParams(
   owner: number,
-  owned: OwnedPartition[],
+  owned: readonly OwnedPartition[],
   ticks: PlannedTick[],
   receiver: Receiver | null,
 ): FireParams {

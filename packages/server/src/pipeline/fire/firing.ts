@@ -30,7 +30,7 @@ export interface FiringOptions extends AftermathOptions, ProposingOptions {
   overloadLagMs: number
   /** An operator's order: fire windows so many times as wide. */
   windowFactor: () => number
-  owned: () => OwnedPartition[]
+  owned: () => readonly OwnedPartition[]
   /** Asks for another pass. */
   wake: () => void
 }
@@ -52,6 +52,11 @@ export class Firing {
   private readonly known = new KnownTimers()
   private readonly gathering = new Gathering()
   private gatheredAt = Number.NEGATIVE_INFINITY
+  /** The partitions of the list that was answered last. */
+  private mine: { owned: readonly OwnedPartition[]; partitions: ReadonlySet<number> } = {
+    owned: [],
+    partitions: new Set(),
+  }
   /** What the last scan found and no pass has looked at yet, by job: a scan after an outage finds more than a pass takes. */
   private found = new Map<number, Whereabouts>()
 
@@ -152,8 +157,8 @@ export class Firing {
   }
 
   private toRead(wanted: Map<number, Whereabouts>) {
-    const { databaseClock, owned } = this.options
-    const mine = new Set(owned().map(({ partition }) => partition))
+    const { databaseClock } = this.options
+    const mine = this.minePartitions()
     const now = databaseClock.atLeast()
     const known: DueTimer[] = []
     const unknown: [number, Whereabouts][] = []
@@ -164,6 +169,13 @@ export class Firing {
       else known.push(timer)
     })
     return { known, unknown }
+  }
+
+  private minePartitions(): ReadonlySet<number> {
+    const owned = this.options.owned()
+    if (owned !== this.mine.owned)
+      this.mine = { owned, partitions: new Set(owned.map(({ partition }) => partition)) }
+    return this.mine.partitions
   }
 
   private read(unknown: readonly [number, Whereabouts][], from: number): Promise<DueTimer[]> {

@@ -9,7 +9,7 @@ const loadStatement = statement<{ partitions: number[]; horizon_ms: number }, { 
 export interface GovernorOptions {
   database: Database
   clock: Clock
-  owned: () => { partition: number }[]
+  owned: () => readonly { partition: number }[]
   horizonMs: number
   /** Catching up never goes slower than this, unless an operator says so. */
   floorPerSecond: number

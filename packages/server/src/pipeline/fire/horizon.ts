@@ -32,7 +32,7 @@ export interface Whereabouts {
 export interface HorizonOptions {
   database: Database
   databaseNow: () => number
-  owned: () => { partition: number; epoch: number }[]
+  owned: () => readonly { partition: number; epoch: number }[]
   horizonMs: number
   /** Most timers that are kept: the horizon shrinks when more are due in it. */
   capacity: number
@@ -158,7 +158,7 @@ export class Horizon {
   }
 
   /** Their timers stay in the wheel until they come up, and are passed over then. */
-  private forgetLost(owned: { partition: number; epoch: number }[]): void {
+  private forgetLost(owned: readonly { partition: number; epoch: number }[]): void {
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]))
     for (const [partition, { epoch }] of this.read) {
       if (epochs.get(partition) !== epoch) this.read.delete(partition)
@@ -194,7 +194,7 @@ export class Horizon {
     return true
   }
 
-  private async readOn(owned: { partition: number; epoch: number }[]): Promise<boolean> {
+  private async readOn(owned: readonly { partition: number; epoch: number }[]): Promise<boolean> {
     const { database, databaseNow, horizonMs, capacity } = this.options
     if (this.size >= capacity) return true
     // A little less than all: a timer whose start falls on the edge is read by the next look.

@@ -18,7 +18,7 @@ export interface ProposingOptions {
   staging: Staging
   self: () => number
   /** Decides ticks whose place is taken, and whose policy lets them wait or replace. */
-  settleOverlap: (owner: number, owned: OwnedPartition[], ticks: PlannedTick[]) => Promise<Decided[]>
+  settleOverlap: (owner: number, owned: readonly OwnedPartition[], ticks: PlannedTick[]) => Promise<Decided[]>
   /** The worker of this process, where it has one: its runs need not be leased first. */
   handOver?: HandOver
 }
@@ -52,7 +52,7 @@ export class Proposing {
   }
 
   /** Plain ticks by the short statement; what that leaves, and all others, by the one that decides. Answers how late the latest was. */
-  async fire(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
+  async fire(owned: readonly OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
     const plain = ticks.filter((tick) => isPlain(tick) && !this.contested.has(tick.timer.job))
     const fired = plain.length === 0 ? [] : await this.firePlain(owned, plain)
     if (fired.length === 0) return this.decide(owned, ticks)
@@ -64,7 +64,7 @@ export class Proposing {
   }
 
   /** Answers those that were fired. Where a row stood in the way of all of them, none was, and nothing has changed. */
-  private async firePlain(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<Decided[]> {
+  private async firePlain(owned: readonly OwnedPartition[], ticks: PlannedTick[]): Promise<Decided[]> {
     const { database, databaseClock, self, handOver, clock, staging } = this.options
     await handOver?.ready(ticks.length)
     const receiver = handOver?.offer(ticks.length) ?? null
@@ -89,7 +89,7 @@ export class Proposing {
     }
   }
 
-  private async decide(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
+  private async decide(owned: readonly OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
     if (ticks.length === 0) return 0
     const { clock, self, staging, settleOverlap } = this.options
     const begun = clock.monotonic()
@@ -130,7 +130,7 @@ export class Proposing {
   }
 
   /** The statement, with as much for the worker of this process as that has room for. */
-  private async send(owned: OwnedPartition[], ticks: PlannedTick[]): Promise<Decided[]> {
+  private async send(owned: readonly OwnedPartition[], ticks: PlannedTick[]): Promise<Decided[]> {
     const { database, databaseClock, self, handOver } = this.options
     const receiver = handOver?.offer(ticks.filter(({ runDue }) => runDue !== null).length) ?? null
     const sample = databaseClock.begin()
@@ -147,14 +147,18 @@ export class Proposing {
   }
 
   /** A lease held one place and wanted another that this had: nothing was fired, and the next look finds the places taken. */
-  private leftForLater(owned: OwnedPartition[], ticks: PlannedTick[]): number {
+  private leftForLater(owned: readonly OwnedPartition[], ticks: PlannedTick[]): number {
     const now = this.options.databaseClock.atLeast()
     const decided = ticks.map(({ timer: { job, due } }) => ({ job, due, now, decision: 'changed' as const }))
     return this.parts.aftermath.of(owned, ticks, decided)
   }
 
   /** One row that the tables refuse fails the whole statement: it is found by halving, and the others are fired. */
-  private async fireApart(owned: OwnedPartition[], ticks: PlannedTick[], error: unknown): Promise<number> {
+  private async fireApart(
+    owned: readonly OwnedPartition[],
+    ticks: PlannedTick[],
+    error: unknown,
+  ): Promise<number> {
     const [first] = ticks
     if (first !== undefined && ticks.length === 1) {
       this.parts.tellUnreadable(first.timer, error)

@@ -79,7 +79,7 @@ export interface RezoneOptions {
   database: Database
   log: Logger
   self: () => number
-  owned: () => OwnedPartition[]
+  owned: () => readonly OwnedPartition[]
   /** The release of the zone data that ticks are computed with here. */
   zoneData?: string
 }

@@ -28,7 +28,7 @@ export interface ScanOptions {
   databaseClock: DatabaseClock
   clock: Clock
   horizon: Horizon
-  owned: () => { partition: number }[]
+  owned: () => readonly { partition: number }[]
   aheadMs: number
   intervalMs: number
 }

@@ -39,7 +39,7 @@ export interface FireTierOptions {
   largeCatchUpTicks: number
   self: () => number
   nodeName: () => string
-  owned: () => OwnedPartition[]
+  owned: () => readonly OwnedPartition[]
   disown: (refused: readonly OwnedPartition[]) => void
   /** Told after fresh ticks entered the queue; `left`: some of them for whoever leases them. */
   onFired: (left: boolean) => void
