@@ -14,6 +14,8 @@ export const smoke = { n: [500], seconds: 1, repeats: 1 }
 const inFlight = 32
 const perBulk = 10_000
 const connectionsOfBulk = 2
+/** Everybody's, before what is measured: until then V8 spends a third of a process' time on compiling what it runs. */
+const warmSeconds = 5
 
 export async function measure({ house, n, seconds, repeats, peers, set }) {
   const cases = []
@@ -47,7 +49,7 @@ async function ours(house, n, seconds, set) {
   try {
     const { hostname, port } = new URL(carillon.url)
     const address = { host: hostname, port: Number(port) }
-    const warm = await singles(address, 'w', Math.min(1, seconds))
+    const warm = await singles(address, 'w', Math.min(warmSeconds, seconds))
     const single = await withCpu(carillon, () => singles(address, 's', seconds))
     const keyed = await withCpu(carillon, () => singles(address, 'k', seconds, true))
     const bodies = bodiesOfBulk(n)
@@ -72,7 +74,7 @@ async function ours(house, n, seconds, set) {
 async function peer(house, name, n, seconds) {
   const contestant = await Peer.open(house, name, 'register')
   try {
-    await contestant.call('singles', { seconds: Math.min(1, seconds), inFlight })
+    await contestant.call('singles', { seconds: Math.min(warmSeconds, seconds), inFlight })
     const single = await contestant.call('singles', { seconds, inFlight })
     const bulk = await contestant.call('bulk', { count: n })
     return {
