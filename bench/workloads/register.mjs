@@ -14,7 +14,7 @@ export const smoke = { n: [500], seconds: 1, repeats: 1 }
 const inFlight = 32
 const perBulk = 10_000
 const connectionsOfBulk = 2
-/** Everybody's, before what is measured: until then V8 spends a third of a process' time on compiling what it runs. */
+/** Ours and the peers', before what is measured: in its first seconds V8 spends a quarter of a process' time on compiling what it runs. */
 const warmSeconds = 5
 
 export async function measure({ house, n, seconds, repeats, peers, set }) {

@@ -50,10 +50,16 @@ export function jsonbs(values: readonly string[]): Buffer {
   return strings('jsonb', values, 1)
 }
 
-/** Each as long as all others. */
 export function byteas(values: readonly Buffer[]): Buffer {
-  const bytes = values[0]?.length ?? 0
-  return fixed('bytea', bytes, values, (array, at, value) => value.copy(array, at, 0, bytes))
+  const bytes = values.reduce((sum, value) => sum + 4 + value.length, 0)
+  const array = begin('bytea', values.length, headBytes + bytes)
+  let at = headBytes
+  for (const value of values) {
+    array.writeInt32BE(value.length, at)
+    value.copy(array, at + 4)
+    at += 4 + value.length
+  }
+  return array
 }
 
 function fixed<Value>(

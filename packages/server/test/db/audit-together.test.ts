@@ -30,7 +30,7 @@ async function open() {
     const { results } = await ask<Results>('POST', '/jobs/bulk', { jobs, ...more })
     return results
   }
-  return { ask, list, register }
+  return { api, ask, list, register }
 }
 
 const rows = () =>
@@ -135,4 +135,19 @@ test('calls of one actor at the same time share a row, and each entry has its ow
   for (const { subject, request_id: request, detail } of data) {
     expect((await list(`?subject=${subject}`)).data).toMatchObject([{ request_id: request, detail }])
   }
+})
+
+test('calls of several actors at the same time are noted by the names of those who made them', async () => {
+  const { api, ask, list } = await open()
+  await ask('POST', '/jobs', jobInput({ name: 'before' }))
+  const keys = [await api.key('admin', 'together'), await api.key('operator', 'together')]
+  const calls = names.map((name, at) => ({ name, key: keys[at % 2] ?? '' }))
+  await Promise.all(calls.map(({ name, key }) => api.ask('POST', '/jobs', { key, body: jobInput({ name }) })))
+  const { data } = await list('?limit=7')
+  const actors = calls.map(
+    ({ name }) => data.find(({ detail }) => (detail as { name: string }).name === name)?.actor,
+  )
+  expect(actors.map((actor) => actor?.replace(/-.*/, ''))).toEqual(
+    calls.map((_, at) => (at % 2 === 0 ? 'admin' : 'operator')),
+  )
 })

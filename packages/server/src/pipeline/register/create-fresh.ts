@@ -94,8 +94,7 @@ const noKeys = {
   tails: texts([]),
   locations: texts([]),
 }
-/** As long as a SHA-256. */
-const noRequest = Buffer.alloc(32)
+const noRequest = Buffer.alloc(0)
 const noAnswer = { head: '', unserved: '', tail: '' }
 
 function keyParams(candidates: readonly Candidate[]): typeof noKeys {
