@@ -15,7 +15,7 @@ interface Entry {
 }
 
 interface Results {
-  results: { job_id?: string; name: string; status: string }[]
+  results: { job_id?: string; name: string; status: string; error?: { code: string } }[]
 }
 
 async function open() {
@@ -84,6 +84,14 @@ test('what was done to one of them is found by its id, the registration included
   await register(['earlier-0', 'earlier-1'])
   const made = await register(names)
   await register(['later-0', 'later-1'])
+  // Two that another process registered at the same time: their ids lie round those of ours.
+  await house().query(
+    `INSERT INTO carillon.audit_log (tenant, actor, action, subject, jobs, names, first_job, last_job)
+     SELECT tenant, 'other', 'createJobs', 'other', ARRAY[least, most], ARRAY['least', 'most'], least, most
+     FROM (SELECT tenant, overlay(first_job::text PLACING '000000000000' FROM 25)::uuid AS least,
+                  overlay(last_job::text PLACING 'ffffffffffff' FROM 25)::uuid AS most
+           FROM carillon.audit_log WHERE cardinality(jobs) = 7) AS round`,
+  )
   for (const at of [0, 3, 6]) {
     const id = made[at]?.job_id ?? ''
     await ask('POST', `/jobs/${id}/pause`, {})
@@ -116,7 +124,10 @@ test('of a call that its quota ends, those that were created are noted', async (
         .toReversed()
         .map((name) => ({ name })),
     )
-    await register(['one-too-many', 'two-too-many'])
+    for (const atomic of [false, true]) {
+      const [refused] = await register(['one-too-many', 'two-too-many'], { atomic })
+      expect(refused?.error?.code).toBe('job_quota_exceeded')
+    }
     expect(await rows()).toEqual([{ jobs: 2 }, { jobs: 4 }])
   } finally {
     await house().query("UPDATE carillon.tenants SET max_jobs = NULL WHERE name = 'together'")
@@ -141,6 +152,8 @@ test('calls of several actors at the same time are noted by the names of those w
   const { api, ask, list } = await open()
   await ask('POST', '/jobs', jobInput({ name: 'before' }))
   const keys = [await api.key('admin', 'together'), await api.key('operator', 'together')]
+  // Looked up before, so that neither comes later than the other.
+  for (const key of keys) await api.ask('GET', '/jobs', { key })
   const calls = names.map((name, at) => ({ name, key: keys[at % 2] ?? '' }))
   await Promise.all(calls.map(({ name, key }) => api.ask('POST', '/jobs', { key, body: jobInput({ name }) })))
   const { data } = await list('?limit=7')

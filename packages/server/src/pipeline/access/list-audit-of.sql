@@ -1,6 +1,7 @@
 -- What was done to one subject, the latest first, as far as the filters say: as list-audit.sql, of the entries of that subject alone.
 -- A job may have been registered together with others (`jobs`): its id lies between the first and the last of that row, and they were
--- made within `job_until`. Plain read. Index: audit_log_by_subject, audit_log_together.
+-- made within `job_until`. A row that lies so and does not have it has no number for it, and drops out.
+-- Plain read. Index: audit_log_by_subject, audit_log_together.
 -- @param tenant int
 -- @param actor text
 -- @param actor_key uuid
@@ -27,7 +28,7 @@ WITH walked AS MATERIALIZED (
            coalesce(l.requests[array_position(l.jobs, :job)], l.request_id), :job, l.names[array_position(l.jobs, :job)]
     FROM carillon.audit_log l
     WHERE l.tenant = :tenant AND l.jobs IS NOT NULL AND l.last_job >= :job AND l.last_job <= :job_until
-      AND l.first_job <= :job AND array_position(l.jobs, :job) IS NOT NULL
+      AND l.first_job <= :job
   ) each
   WHERE entry < :before_entry
   ORDER BY entry DESC
