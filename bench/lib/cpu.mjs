@@ -26,6 +26,15 @@ export function cpuSince(mark) {
   return cores
 }
 
+/** Microseconds of CPU that each group spent for each of so many pieces of work since the mark; `client` is this process. */
+export function cpuEach(mark, pieces) {
+  if (!linux) return null
+  const used = usedBy(mark.groups)
+  const each = (seconds) => round((seconds / pieces) * 1e6)
+  const groups = Object.keys(mark.groups).map((name) => [name, each(used[name] - mark.used[name])])
+  return { ...Object.fromEntries(groups), client: each(selfSeconds() - mark.self) }
+}
+
 /** Cores in use by everybody, over a short look. */
 export async function coresInUse(ms = 500) {
   if (!linux) return null

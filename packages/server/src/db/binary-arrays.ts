@@ -2,7 +2,16 @@
  * Array parameters in Postgres' binary format: a Buffer is sent to it as it is. Reading an array of texts, and quoting one, costs
  * both sides more than all that is in it; this is for statements that take thousands of values. Without NULL.
  */
-const oids = { boolean: 16, int8: 20, int2: 21, int4: 23, text: 25, uuid: 2950, jsonb: 3802 } as const
+const oids = {
+  boolean: 16,
+  bytea: 17,
+  int8: 20,
+  int2: 21,
+  int4: 23,
+  text: 25,
+  uuid: 2950,
+  jsonb: 3802,
+} as const
 
 const headBytes = 20
 
@@ -39,6 +48,18 @@ export function texts(values: readonly string[]): Buffer {
 export function jsonbs(values: readonly string[]): Buffer {
   // Each begins with the version of the format: 1.
   return strings('jsonb', values, 1)
+}
+
+export function byteas(values: readonly Buffer[]): Buffer {
+  const bytes = values.reduce((sum, value) => sum + 4 + value.length, 0)
+  const array = begin('bytea', values.length, headBytes + bytes)
+  let at = headBytes
+  for (const value of values) {
+    array.writeInt32BE(value.length, at)
+    value.copy(array, at + 4)
+    at += 4 + value.length
+  }
+  return array
 }
 
 function fixed<Value>(

@@ -24,11 +24,12 @@ export interface Runner {
     statement: Statement<Params, Row>,
     params: Params,
   ): Promise<Row[]>
+  /** Inside a transaction: what fails in here is undone alone, and the rest goes on. */
+  apart?<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
 /** Reads of one state of the database. */
 export interface Snapshot extends Runner {
-  /** What fails in here fails alone: others go on with the same state. */
   apart<Result>(work: () => Promise<Result>): Promise<Result>
 }
 

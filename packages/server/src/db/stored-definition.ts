@@ -33,32 +33,53 @@ const unsaid = {
 // One object stands in many definitions: nobody may write into it.
 for (const value of [unsaid, ...Object.values(unsaid)]) Object.freeze(value)
 
-type Unsaid = keyof typeof unsaid
-const fields = Object.keys(unsaid) as Unsaid[]
-
 /**
  * A definition as it is stored, in JSON. What statements read of it is always said, because to them a missing field is NULL:
- * max_retries, on_lost, overlap_policy, timeout_seconds.
+ * max_retries, on_lost, overlap_policy, timeout_seconds. The fields stand in the order in which jsonb keeps them, by length and then by
+ * letters: Postgres need not sort them.
  */
 export function storedText(definition: JobDefinition): string {
-  const { name, schedule, anchor, target, max_retries, on_lost, overlap_policy, timeout_seconds } = definition
-  const said: Record<string, unknown> = {
-    name,
-    schedule,
-    anchor,
-    target,
-    max_retries,
-    on_lost,
-    overlap_policy,
-    timeout_seconds,
-  }
-  for (const field of fields) {
-    const value = definition[field]
-    const ordinary = unsaid[field]
-    if (value !== ordinary && !(typeof ordinary === 'object' && isOrdinary(value, ordinary)))
-      said[field] = value
-  }
-  return JSON.stringify(said)
+  return JSON.stringify({
+    name: definition.name,
+    tags: unlessOrdinary(definition.tags, unsaid.tags),
+    retry: unlessOrdinary(definition.retry, unsaid.retry),
+    anchor: definition.anchor,
+    target: definition.target,
+    dst_gap: unlessOrdinary(definition.dst_gap, unsaid.dst_gap),
+    ends_at: unlessOrdinary(definition.ends_at, unsaid.ends_at),
+    exclude: unlessOrdinary(definition.exclude, unsaid.exclude),
+    on_lost: definition.on_lost,
+    payload: unlessOrdinary(definition.payload, unsaid.payload),
+    max_runs: unlessOrdinary(definition.max_runs, unsaid.max_runs),
+    priority: unlessOrdinary(definition.priority, unsaid.priority),
+    schedule: definition.schedule,
+    timezone: unlessOrdinary(definition.timezone, unsaid.timezone),
+    starts_at: unlessOrdinary(definition.starts_at, unsaid.starts_at),
+    managed_by: unlessOrdinary(definition.managed_by, unsaid.managed_by),
+    max_missed: unlessOrdinary(definition.max_missed, unsaid.max_missed),
+    description: unlessOrdinary(definition.description, unsaid.description),
+    dst_overlap: unlessOrdinary(definition.dst_overlap, unsaid.dst_overlap),
+    max_retries: definition.max_retries,
+    on_excluded: unlessOrdinary(definition.on_excluded, unsaid.on_excluded),
+    missed_window: unlessOrdinary(definition.missed_window, unsaid.missed_window),
+    retry_backoff: unlessOrdinary(definition.retry_backoff, unsaid.retry_backoff),
+    jitter_seconds: unlessOrdinary(definition.jitter_seconds, unsaid.jitter_seconds),
+    max_concurrent: unlessOrdinary(definition.max_concurrent, unsaid.max_concurrent),
+    overlap_policy: definition.overlap_policy,
+    timeout_seconds: definition.timeout_seconds,
+    fire_window_seconds: unlessOrdinary(definition.fire_window_seconds, unsaid.fire_window_seconds),
+    misfire_grace_seconds: unlessOrdinary(definition.misfire_grace_seconds, unsaid.misfire_grace_seconds),
+    idempotency_key_template: unlessOrdinary(
+      definition.idempotency_key_template,
+      unsaid.idempotency_key_template,
+    ),
+  } satisfies Record<keyof JobDefinition, unknown>)
+}
+
+/** What is undefined is left out of JSON. */
+function unlessOrdinary(value: unknown, ordinary: unknown): unknown {
+  if (value === ordinary) return undefined
+  return typeof ordinary === 'object' && isOrdinary(value, ordinary) ? undefined : value
 }
 
 /** The definition that was stored, whole or in part (statements leave out what they have no use for). */

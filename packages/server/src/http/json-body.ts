@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { CarillonError } from '@carillon/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { inspectJson } from './json-inspect.js'
+import { isPlainJson } from './json-plain.js'
 import { locateSyntaxProblem } from './json-syntax.js'
 import { refusal } from './refusal.js'
 
@@ -11,7 +12,7 @@ export function parseJsonBody(raw: Buffer, contentType: string | undefined): unk
   if (raw.length === 0) return undefined
   if (!isUtf8(raw)) throw new CarillonError('malformed_json', { detail: 'The body is not valid UTF-8.' })
   const value = parse(withoutByteOrderMark(raw.toString('utf8')))
-  const problems = inspectJson(value)
+  const problems = isPlainJson(raw) ? [] : inspectJson(value)
   if (problems.length > 0) throw refusal(problems)
   return value
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { validate, version } from 'uuid'
 import { describe, expect, it } from 'vitest'
 import {
   incarnationName,
@@ -22,6 +23,18 @@ const runs: fc.Arbitrary<RunIdentity> = fc.record({
 })
 const base32 = fc.constantFrom(...'0123456789abcdefghjkmnpqrstvwxyz')
 const otherText = ['', 'job_', 'run_', ' ', 'null', '__proto__', "' OR 1=1 --", '\u0000', '🕰'.repeat(13)]
+
+describe('a new UUID', () => {
+  it('is of version 7, begins with the time, and comes after all that were made before it', () => {
+    const before = Date.now()
+    const made = Array.from({ length: 10_000 }, newUuid)
+    expect(made.every((uuid) => validate(uuid) && version(uuid) === 7)).toBe(true)
+    expect(made).toEqual([...new Set(made)].sort())
+    const [first = ''] = made
+    const time = Number.parseInt(first.replace('-', '').slice(0, 12), 16)
+    expect(Math.abs(time - before)).toBeLessThan(60_000)
+  })
+})
 
 describe('a job id', () => {
   it('is pinned: an id that was given out stays valid for ever', () => {

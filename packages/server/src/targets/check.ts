@@ -32,6 +32,7 @@ function problemsOf(target: Target | CommandTarget, guard: AddressGuard): FieldP
     case 'command':
       return commandProblems(target)
     case 'http':
+      if (isPlain(target) && isKnownUrl(target.url, guard)) return none
       return [
         ...(isKnownUrl(target.url, guard) ? [] : urlProblems(target.url, guard)),
         ...headerProblems(target.headers ?? {}),
@@ -39,6 +40,13 @@ function problemsOf(target: Target | CommandTarget, guard: AddressGuard): FieldP
         ...successCodeProblems(target.success_codes ?? []),
       ]
   }
+}
+
+const none: FieldProblem[] = []
+
+/** Nothing of it can be at fault but its URL. */
+function isPlain({ headers, body, success_codes: codes }: HttpTarget): boolean {
+  return headers === undefined && body === undefined && codes === undefined
 }
 
 function urlProblems(text: HttpTarget['url'], guard: AddressGuard): FieldProblem[] {

@@ -2,6 +2,7 @@
 export class BoundedCache<V> {
   readonly #values = new Map<string, V>()
   readonly #capacity: number
+  #latest: string | undefined
 
   constructor(capacity: number) {
     this.#capacity = capacity
@@ -11,13 +12,16 @@ export class BoundedCache<V> {
   getOrMake(key: string, make: () => V): V {
     const known = this.#values.get(key)
     if (known !== undefined) {
+      if (key === this.#latest) return known
       // A Map iterates in insertion order, so inserting again marks the value as the latest used.
       this.#values.delete(key)
       this.#values.set(key, known)
+      this.#latest = key
       return known
     }
     const made = make()
     this.#values.set(key, made)
+    this.#latest = key
     if (this.#values.size > this.#capacity) {
       const oldest = this.#values.keys().next()
       if (!oldest.done) this.#values.delete(oldest.value)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type pg from 'pg'
-import { booleans, int2s, int4s, int8s, jsonbs, texts, uuids } from '../../src/db/binary-arrays.js'
+import { booleans, byteas, int2s, int4s, int8s, jsonbs, texts, uuids } from '../../src/db/binary-arrays.js'
 import { createTestDatabase, type TestDatabase } from '../kit/test-database.js'
 
 let database: TestDatabase
@@ -52,6 +52,12 @@ test.each<[string, Buffer, string[]]>([
     ['', 'NULL', '{"a",b}', "it's\\", 'é😀￿', 'x'.repeat(70_000)],
   ],
   ['jsonb', jsonbs(['{"a":"é😀"}', 'null', '[1]', '"x"']), ['{"a": "é😀"}', 'null', '[1]', '"x"']],
+  [
+    'bytea',
+    byteas([Buffer.from([0, 255]), Buffer.alloc(0), Buffer.from('abc')]),
+    ['\\x00ff', '\\x', '\\x616263'],
+  ],
+  ['bytea', byteas([]), []],
   ['text', texts([]), []],
   ['int8', int8s([]), []],
   ['jsonb', jsonbs([]), []],

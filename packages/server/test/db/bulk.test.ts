@@ -52,6 +52,14 @@ test('each job has its answer, in the order of the call, with pointers into the 
   expect(await jobNames()).toEqual(['good', 'taken', 'unreadable'])
 })
 
+test('each job is told its own next run', async () => {
+  const api = await server()
+  const hours = [9, 10, 9, 11]
+  const jobs = hours.map((hour) => jobInput({ schedule: `0 ${hour} * * *`, timezone: 'UTC' }))
+  const { body } = await api.post<BulkAnswer>('/jobs/bulk', { jobs })
+  expect(body.results.map(({ next_run_at: at }) => new Date(at ?? '').getUTCHours())).toEqual(hours)
+})
+
 describe('an atomic call', () => {
   test.each([
     ['a job that cannot be read', { schedule: 'now and then' }, '/jobs/1500/schedule'],

@@ -47,6 +47,22 @@ describe('a call that is repeated', () => {
     expect(await count('jobs')).toBe(1)
   })
 
+  test.each([
+    ['nobody serves it', {}, ['no_worker_for_task']],
+    [
+      'nobody serves it, and its keys are all the same',
+      { idempotency_key_template: '{{job_id}}' },
+      ['no_worker_for_task', 'template_without_time'],
+    ],
+  ])('has the warnings of the first: %s', async (_what, more, codes) => {
+    const api = await server()
+    const input = jobInput({ target: { type: 'task', task: 'unheard-of' }, ...more })
+    const first = await api.create(input, 'key')
+    expect(first.body.warnings.map(({ code }) => code)).toEqual(codes)
+    expect(await api.registry.get(1, first.body.job_id)).toEqual(first.body)
+    expect((await api.create(input, 'key')).text).toBe(first.text)
+  })
+
   test('is answered also when the job could not be created any more: its instant has passed', async () => {
     const api = await server()
     const input = jobInput({ schedule: utcText((await house().now()) + 60_000) })

@@ -93,6 +93,7 @@ function answerOf(
   outcomes: readonly BulkOutcome[],
 ): BulkAnswer {
   const count = { created: 0, failed: 0, skipped: 0 }
+  const textOf = rememberedTexts()
   const results = outcomes.map((outcome, index): BulkResult => {
     count[outcome.status] += 1
     const name = nameOf(jobs[index])
@@ -103,7 +104,7 @@ function answerOf(
           status: 'created',
           name,
           job_id: outcome.jobId,
-          next_run_at: utcText(outcome.nextRunAt),
+          next_run_at: textOf(outcome.nextRunAt),
         }
       case 'skipped':
         return { index, status: 'skipped', name }
@@ -112,6 +113,18 @@ function answerOf(
     }
   })
   return { ...count, results }
+}
+
+/** Many jobs of a call start at few instants. */
+function rememberedTexts(): (instant: number) => string {
+  const texts = new Map<number, string>()
+  return (instant) => {
+    const known = texts.get(instant)
+    if (known !== undefined) return known
+    const text = utcText(instant)
+    texts.set(instant, text)
+    return text
+  }
 }
 
 /** Rules point into the job; the caller sent many. */

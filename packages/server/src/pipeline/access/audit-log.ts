@@ -2,7 +2,8 @@ import { type AuditEntry, type AuditList, CarillonError } from '@carillon/contra
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
-import { keyIdOf, uuidOfKey } from '../../platform/ids.js'
+import { jobIdOf, keyIdOf, uuidOf, uuidOfKey } from '../../platform/ids.js'
+import { latestTogether } from '../audit-together.js'
 import { instantOf } from './moment.js'
 import { utcText } from '../../time/iso-text.js'
 
@@ -15,6 +16,9 @@ interface EntryRow {
   subject: string
   detail: unknown
   request_id: string | null
+  /** One of several jobs that were registered together, and its name. */
+  job: string | null
+  name: string | null
 }
 
 /** With each: how much of the log was gone through for the page, and to where. */
@@ -23,21 +27,23 @@ type WalkRow = { walked: number; reached: number | null; reached_at: number | nu
   | { [Name in keyof EntryRow]: null }
 )
 
-const listStatement = statement<
-  {
-    tenant: number
-    actor: string | null
-    actor_key: string | null
-    action: string | null
-    subject: string | null
-    after: number | null
-    before: number | null
-    before_entry: number
-    walk: number
-    most: number
-  },
+interface ListParams {
+  tenant: number
+  actor: string | null
+  actor_key: string | null
+  action: string | null
+  after: number | null
+  before: number | null
+  before_entry: number
+  walk: number
+  most: number
+}
+
+const listStatement = statement<ListParams, WalkRow>(new URL('./list-audit.sql', import.meta.url))
+const listOfStatement = statement<
+  ListParams & { subject: string; job: string | null; job_until: string | null },
   WalkRow
->(new URL('./list-audit.sql', import.meta.url))
+>(new URL('./list-audit-of.sql', import.meta.url))
 
 export interface AuditQuery {
   limit: number
@@ -70,18 +76,21 @@ export class AuditLog {
     const after = instantOf(query.after, 'query:after')
     const narrows = [actor, action, query.after ?? null, query.before ?? null].some((given) => given !== null)
     const walk = narrows ? Math.max(this.options.walked ?? defaultWalked, limit + 1) : limit + 1
-    const rows = await this.database.run(listStatement, {
+    const params: ListParams = {
       tenant,
       actor: key === null ? actor : null,
       actor_key: key,
       action,
-      subject,
       after,
       before: instantOf(query.before, 'query:before'),
       before_entry: before,
       walk,
       most: limit + 1,
-    })
+    }
+    const rows =
+      subject === null
+        ? await this.database.run(listStatement, params)
+        : await this.database.run(listOfStatement, { ...params, subject, ...jobNamed(subject) })
     const found = rows.flatMap((row) => (row.entry === null ? [] : [row]))
     const page = found.slice(0, limit)
     const goOn = found.length > limit ? (page.at(-1)?.entry ?? null) : restOf(rows[0], walk, after)
@@ -95,15 +104,21 @@ function restOf(way: WalkRow | undefined, walk: number, after: number | null): n
   return after !== null && way.reached_at < after - slackMs ? null : way.reached
 }
 
-function view({ entry, at, actor_key: key, ...row }: EntryRow): AuditEntry {
+/** The job that a subject is, and the latest that can have been registered together with it. */
+function jobNamed(subject: string): { job: string | null; job_until: string | null } {
+  const job = uuidOf(subject)
+  return { job, job_until: job === null ? null : latestTogether(job) }
+}
+
+function view({ entry, at, actor_key: key, job, name, ...row }: EntryRow): AuditEntry {
   return {
     entry_id: entry,
     at: utcText(at),
     actor: row.actor,
     actor_key_id: key === null ? null : keyIdOf(key),
     action: row.action,
-    subject: row.subject,
-    detail: row.detail,
+    subject: job === null ? row.subject : jobIdOf(job),
+    detail: job === null ? row.detail : { name },
     request_id: row.request_id,
   }
 }

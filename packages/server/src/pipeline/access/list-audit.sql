@@ -1,21 +1,28 @@
 -- What was changed in a tenant, the latest first, as far as the filters say. Plain read; a page is bounded, and so is what is
--- gone through for it: `walk` entries, which are those of one subject where one is given. `reached` says how far that was.
--- Index: audit_log_pkey, audit_log_by_subject.
+-- gone through for it: `walk` entries. `reached` says how far that was. A row that stands for several jobs (`jobs`, with their `names` and `requests`) is an
+-- entry for each, which follow each other from the number of the row on.
+-- Index: audit_log_pkey.
 -- @param tenant int
 -- @param actor text
 -- @param actor_key uuid
 -- @param action text
--- @param subject text
 -- @param after bigint
 -- @param before bigint
 -- @param before_entry bigint
 -- @param walk int
 -- @param most int
 WITH walked AS MATERIALIZED (
-  SELECT entry, at, actor, actor_key, action, subject, detail, request_id
-  FROM carillon.audit_log
-  WHERE tenant = :tenant AND entry < :before_entry AND (:subject IS NULL OR subject = :subject)
-  ORDER BY entry DESC
+  SELECT l.entry + coalesce(e.place - 1, 0) AS entry, l.at, l.actor, l.actor_key, l.action, l.subject, l.detail,
+         coalesce(e.request, l.request_id) AS request_id, e.job, e.name
+  FROM (
+    SELECT * FROM carillon.audit_log
+    WHERE tenant = :tenant AND entry < :before_entry
+    ORDER BY entry DESC
+    LIMIT :walk
+  ) l
+  LEFT JOIN LATERAL unnest(l.jobs, l.names, l.requests) WITH ORDINALITY AS e (job, name, request, place) ON true
+  WHERE l.entry + coalesce(e.place - 1, 0) < :before_entry
+  ORDER BY l.entry DESC, e.place DESC
   LIMIT :walk
 )
 SELECT way.walked, way.reached, way.reached_at, found.*

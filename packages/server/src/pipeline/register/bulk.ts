@@ -8,7 +8,7 @@ import type { CalendarSet } from '../../time/schedule.js'
 import type { Candidate } from './candidate.js'
 import { shareCalendars } from './change.js'
 import { mostCharactersAtOnce } from './folding.js'
-import { allInside, type Creating, eachForItself, type Place, type Stored } from './creating.js'
+import { type Creating, eachForItself, manyInside, type Place, type Stored } from './creating.js'
 
 /** One job of many: as it was sent, or what is wrong with it already. */
 export type BulkItem = JobInput | CarillonError
@@ -76,14 +76,14 @@ export class Bulk {
     // A route that a transaction makes is locked until it ends, and others who need it wait.
     for (const batch of batches) await this.creating.makeRoutes(work.tenant, batch)
     await despiteDeadlocks(() =>
-      this.database.transaction((inside) => this.storeAll(allInside(inside), work, batches)),
+      this.database.transaction((inside) => this.storeAll(manyInside(inside), work, batches)),
     )
   }
 
   private async together(inside: Runner, work: Work, withCalendars: boolean): Promise<void> {
     work.outcomes.length = 0
     const calendars = withCalendars ? await shareCalendars(inside, work.tenant) : {}
-    const place = allInside(inside)
+    const place = manyInside(inside)
     await this.storeAll(place, work, await this.allChecked(place, work, calendars))
   }
 

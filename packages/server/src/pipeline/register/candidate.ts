@@ -20,6 +20,8 @@ export interface Candidate {
   readonly terms: Terms
   /** Who wants it: it may be stored together with those of others. */
   readonly caller: Caller | null
+  /** What is kept under its idempotency key, if it has one. Made once. */
+  answer(): AnswerParts
 }
 
 export interface CandidateOptions {
@@ -54,7 +56,27 @@ export function candidateOf(
   checkTarget(job.definition.target)
   const text = storedText(job.definition)
   if (maxJobBytes !== undefined) checkSize(text, maxJobBytes)
-  return { uuid, jobId, input, job, text, now, terms, caller: currentCaller() }
+  return new Fit(uuid, jobId, input, job, text, now, terms, currentCaller())
+}
+
+class Fit implements Candidate {
+  #answer: AnswerParts | undefined
+
+  constructor(
+    readonly uuid: string,
+    readonly jobId: string,
+    readonly input: JobInput,
+    readonly job: NewJob,
+    readonly text: string,
+    readonly now: number,
+    readonly terms: Terms,
+    readonly caller: Caller | null,
+  ) {}
+
+  answer(): AnswerParts {
+    this.#answer ??= answerParts(this)
+    return this.#answer
+  }
 }
 
 /** Bytes are only counted where there could be too many: a character has at most three. */
@@ -112,7 +134,7 @@ export interface AnswerParts {
   tail: string
 }
 
-export function answerParts(candidate: Candidate): AnswerParts {
+function answerParts(candidate: Candidate): AnswerParts {
   const { warnings, ...rest } = viewOf(candidate, true)
   const others = warnings.map((warning) => JSON.stringify(warning)).join()
   const { target } = candidate.job.definition

@@ -1,14 +1,26 @@
 import { CarillonError } from '@carillon/contract'
+import { byteas, int4s, texts } from '../../db/binary-arrays.js'
 import { isUniqueViolation } from '../../db/errors.js'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
-import type { Candidate } from './candidate.js'
-import { type CreateCall, type Fate, type JobParams, jobParams } from './create.js'
+import type { Caller } from '../../platform/caller.js'
+import { notedTogether } from '../audit-together.js'
+import { isKeptMeanwhile } from '../idempotency.js'
+import { type Candidate, locationOf } from './candidate.js'
+import {
+  type AuditParams,
+  auditParams,
+  type CreateCall,
+  type Fate,
+  type JobParams,
+  jobParams,
+} from './create.js'
 
 interface FreshRow {
   as_checked: boolean
   min_interval: number | null
   max_jobs: number
+  keys_free: boolean
   /** How many, from the first, are created. */
   granted: number | null
   full_up: boolean | null
@@ -16,12 +28,23 @@ interface FreshRow {
   served: number[] | null
 }
 
-const freshStatement = statement<JobParams, FreshRow>(new URL('./create-fresh-jobs.sql', import.meta.url))
+interface FreshParams extends JobParams, AuditParams {
+  /** They are noted in one row of the audit. */
+  together: boolean
+  keys: Buffer
+  requests: Buffer
+  heads: Buffer
+  unserved: Buffer
+  tails: Buffer
+  locations: Buffer
+}
 
-/** Statements of a tenant that look at each name, after one that found a name taken: there may be more of them. */
+const freshStatement = statement<FreshParams, FreshRow>(new URL('./create-fresh-jobs.sql', import.meta.url))
+
+/** Statements of a tenant that look at each name and key, after one that found a name taken or a key known: there may be more of them. */
 const carefulAfterOne = 16
 
-/** Whose jobs may be stored without a look at each name: everybody's, but for those who had one taken a moment ago. */
+/** Whose jobs may be stored without a look at each name and key: everybody's, but for those who had one taken a moment ago. */
 export class FreshNames {
   private readonly careful = new Map<number, number>()
 
@@ -39,8 +62,8 @@ export class FreshNames {
 }
 
 /**
- * As createJobs, of candidates without idempotency keys and on a connection of their own. Null: a name was taken, nothing was
- * done.
+ * As createJobs, where a statement may fail: `isNotFresh` of its failure, and nothing was done. Null: somebody is at work under one of
+ * the idempotency keys, and nothing was done either.
  */
 export async function createFreshJobs(
   runner: Runner,
@@ -48,15 +71,70 @@ export async function createFreshJobs(
   candidates: readonly Candidate[],
   routes: readonly number[],
 ): Promise<Fate[] | null> {
-  try {
-    const [row] = await runner.run(freshStatement, jobParams(call, candidates, routes))
-    if (row === undefined)
-      throw new CarillonError('internal_error', { detail: `There is no tenant ${call.tenant}.` })
-    return fatesOf(row, routes)
-  } catch (error) {
-    if (isUniqueViolation(error, 'jobs_live_name')) return null
-    throw error
+  const [row] = await runner.run(freshStatement, {
+    ...jobParams(call, candidates, routes),
+    ...noted(candidates),
+    ...keyParams(candidates),
+  })
+  if (row === undefined)
+    throw new CarillonError('internal_error', { detail: `There is no tenant ${call.tenant}.` })
+  return row.keys_free ? fatesOf(row, routes) : null
+}
+
+/** A name is taken, or an idempotency key has an answer. */
+export function isNotFresh(error: unknown): boolean {
+  return isUniqueViolation(error, 'jobs_live_name') || isKeptMeanwhile(error)
+}
+
+const noKeys = {
+  keys: texts([]),
+  requests: byteas([]),
+  heads: texts([]),
+  unserved: texts([]),
+  tails: texts([]),
+  locations: texts([]),
+}
+const noRequest = Buffer.alloc(0)
+const noAnswer = { head: '', unserved: '', tail: '' }
+
+function keyParams(candidates: readonly Candidate[]): typeof noKeys {
+  if (candidates.every(({ terms }) => terms.call === undefined)) return noKeys
+  const answers = candidates.map((one) => (one.terms.call === undefined ? noAnswer : one.answer()))
+  return {
+    keys: texts(candidates.map(({ terms }) => terms.call?.key ?? '')),
+    requests: byteas(candidates.map(({ terms }) => terms.call?.request ?? noRequest)),
+    heads: texts(answers.map(({ head }) => head)),
+    unserved: texts(answers.map(({ unserved }) => unserved)),
+    tails: texts(answers.map(({ tail }) => tail)),
+    locations: texts(candidates.map(({ jobId }) => locationOf(jobId))),
   }
+}
+
+/** Jobs of one actor share a row of the audit. */
+function noted(candidates: readonly Candidate[]): AuditParams & { together: boolean } {
+  const [first] = candidates
+  const caller = first?.caller ?? null
+  if (first === undefined || caller === null || !haveOneActor(candidates, caller))
+    return { ...auditParams(candidates), together: false }
+  const oneCall = candidates.every((one) => one.caller === caller)
+  return {
+    together: true,
+    job_ids: texts([first.jobId]),
+    callers: int4s([]),
+    actors: [caller.actor],
+    actor_keys: [caller.key],
+    actions: [caller.operation],
+    request_ids: oneCall ? [caller.requestId] : candidates.map((one) => one.caller?.requestId ?? ''),
+  }
+}
+
+function haveOneActor(candidates: readonly Candidate[], { actor, key, operation }: Caller): boolean {
+  return (
+    candidates.every(
+      ({ caller }) =>
+        caller !== null && caller.actor === actor && caller.key === key && caller.operation === operation,
+    ) && notedTogether(candidates.map(({ uuid }) => uuid))
+  )
 }
 
 function fatesOf(row: FreshRow, routes: readonly number[]): Fate[] {

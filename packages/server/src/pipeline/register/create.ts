@@ -5,7 +5,7 @@ import { statement } from '../../db/statement.js'
 import type { Caller } from '../../platform/caller.js'
 import { partitionOf } from '../../platform/partition.js'
 import type { Answer } from '../idempotency.js'
-import { answerParts, type Candidate, locationOf } from './candidate.js'
+import { type Candidate, locationOf } from './candidate.js'
 
 /** What every job is stored with, and what all of them are judged by. */
 export interface JobParams {
@@ -26,6 +26,10 @@ export interface JobParams {
   max_jobs: number
   per_second: number | null
   look: boolean
+}
+
+/** Who registers each. */
+export interface AuditParams {
   job_ids: Buffer
   /** For each job the place of its caller in the four that follow; 0: nobody is calling. */
   callers: Buffer
@@ -35,7 +39,7 @@ export interface JobParams {
   request_ids: string[]
 }
 
-interface CreateParams extends JobParams {
+interface CreateParams extends JobParams, AuditParams {
   key_places: number[]
   keys: string[]
   requests: Buffer[]
@@ -122,7 +126,6 @@ export function jobParams(
     max_jobs: quota.maxJobs,
     per_second: quota.createPerSecond === 0 ? null : quota.createPerSecond,
     look,
-    ...auditParams(candidates),
   }
 }
 
@@ -138,6 +141,7 @@ export async function createJobs(
 ): Promise<Fate[]> {
   const rows = await runner.run(createStatement, {
     ...jobParams(call, candidates, routes),
+    ...auditParams(candidates),
     ...keyParams(candidates),
   })
   const fates: Fate[] = []
@@ -147,8 +151,8 @@ export async function createJobs(
   return fates
 }
 
-/** Who registers each: the jobs of one call have one caller, calls of several people may share the statement. */
-function auditParams(candidates: readonly Candidate[]) {
+/** The jobs of one call have one caller, calls of several people may share the statement. */
+export function auditParams(candidates: readonly Candidate[]): AuditParams {
   const places = new Map<Caller, number>()
   const callers = candidates.map(({ caller }) => {
     if (caller === null) return 0
@@ -176,7 +180,7 @@ function keyParams(candidates: readonly Candidate[]) {
           {
             place: at + 1,
             call: candidate.terms.call,
-            ...answerParts(candidate),
+            ...candidate.answer(),
             location: locationOf(candidate.jobId),
           },
         ],

@@ -6,7 +6,7 @@ import { type Answer, keyInUse } from '../idempotency.js'
 import { type Candidate, type CandidateOptions, candidateOf, type Terms } from './candidate.js'
 import { nameTaken } from './change.js'
 import { createJobs, type Fate, type Quota } from './create.js'
-import { createFreshJobs, FreshNames } from './create-fresh.js'
+import { createFreshJobs, FreshNames, isNotFresh } from './create-fresh.js'
 import { giveBack, overQuota, overRate, recount } from './quota.js'
 import type { Routes } from './routes.js'
 
@@ -18,17 +18,27 @@ const settingsStatement = statement<
 /** Where statements run: each for itself, or all inside one transaction. */
 export interface Place {
   runner: Runner
-  /** A statement that fails undoes nothing but itself. */
-  each: boolean
+  /** Where a statement may be tried that perhaps fails: it undoes nothing but itself. Null: nowhere here. */
+  trial: (<Result>(work: () => Promise<Result>) => Promise<Result>) | null
   transaction<Result>(work: (inside: Runner) => Promise<Result>): Promise<Result>
 }
 
 export function eachForItself(database: Database): Place {
-  return { runner: database, each: true, transaction: (work) => database.transaction(work) }
+  return {
+    runner: database,
+    trial: (work) => work(),
+    transaction: (work) => database.transaction(work),
+  }
 }
 
 export function allInside(inside: Runner): Place {
-  return { runner: inside, each: false, transaction: (work) => work(inside) }
+  return { runner: inside, trial: null, transaction: (work) => work(inside) }
+}
+
+/** As allInside, for so many jobs that it pays to go back, perhaps, to before their statement. */
+export function manyInside(inside: Runner): Place {
+  const trial: Place['trial'] = inside.apart === undefined ? null : inside.apart.bind(inside)
+  return { ...allInside(inside), trial }
 }
 
 /** What became of a job that was to be stored. */
@@ -174,7 +184,7 @@ export class Creating {
   }
 
   private async send(
-    { runner, each }: Place,
+    { runner, trial }: Place,
     { tenant, look }: { tenant: number; look: boolean },
     open: readonly Open[],
   ): Promise<Fate[]> {
@@ -183,11 +193,14 @@ export class Creating {
     const definitions = candidates.map(({ job }) => job.definition)
     const routes = await this.options.routes.ofMany(tenant, definitions, runner)
     const call = { tenant, look, quota: this.options.quota }
-    const keyed = candidates.some(({ terms }) => terms.call !== undefined)
-    if (each && !keyed && this.freshNames.likely(tenant)) {
-      const created = await createFreshJobs(runner, call, candidates, routes)
-      if (created !== null) return created
-      this.freshNames.wasTaken(tenant)
+    if (trial !== null && this.freshNames.likely(tenant)) {
+      try {
+        const created = await trial(() => createFreshJobs(runner, call, candidates, routes))
+        if (created !== null) return created
+      } catch (error) {
+        if (!isNotFresh(error)) throw error
+        this.freshNames.wasTaken(tenant)
+      }
     }
     const fates = await createJobs(runner, call, candidates, routes)
     const unused = fates.flatMap((fate) => (fate.outcome === 'taken' ? [fate.countedAt] : []))

@@ -129,7 +129,7 @@ export class Registry {
         const known = await idempotency.recall(tenant, call)
         if (known !== null) return known
       }
-      return { answer: answerTo(this.viewCreated(stored)), replayed: false }
+      return { answer: this.answerKept(stored), replayed: false }
     })
   }
 
@@ -318,10 +318,27 @@ export class Registry {
   }
 
   private viewCreated(stored: Stored): Job {
+    const { candidate, served } = this.created(stored)
+    return viewOf(candidate, served)
+  }
+
+  /** Or throws why it was not. The schedulers are told of it, if it starts soon. */
+  private created(stored: Stored): Extract<Stored, { status: 'created' }> {
     if (stored.status !== 'created')
       throw stored.status === 'known' ? new Error('A key was kept.') : stored.error
     if (isNear(stored.candidate.job.startAt, stored.candidate.now)) this.options.onChanged()
-    return viewOf(stored.candidate, stored.served)
+    return stored
+  }
+
+  /** To the letter what was kept with it. */
+  private answerKept(stored: Stored): Answer {
+    const { candidate, served } = this.created(stored)
+    const { head, unserved, tail } = candidate.answer()
+    return {
+      status: 201,
+      body: `${head}${served ? '' : unserved}${tail}`,
+      location: locationOf(candidate.jobId),
+    }
   }
 
   private editPorts(): EditPorts {

@@ -65,6 +65,17 @@ describe('a definition', () => {
     })
   })
 
+  test('stands in the order in which Postgres keeps its fields', () => {
+    const whole = {
+      ...definition,
+      ...Object.assign({}, ...Object.keys(unusual).map(differing)),
+    } as JobDefinition
+    const fields = Object.keys(stored(whole))
+    expect(fields).toHaveLength(Object.keys(definition).length)
+    const byLengthAndLetters = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 1)
+    expect(fields).toEqual([...fields].sort(byLengthAndLetters))
+  })
+
   /** Jobs are stored without them: another value here would change every job that there is. */
   test('means for ever the same by what it does not say', () => {
     expect(wholeDefinition({})).toEqual({
