@@ -31,7 +31,7 @@ const leasesAside = 6
  */
 export class Ownership {
   private readonly held = new Map<number, { epoch: number; trustedUntil: number }>()
-  /** What `current` answered last, and how long that stays true unless something is taken or lost. */
+  /** What `current` answered last, and how long that stays true unless something is taken, renewed or lost. */
   private trusted: { leases: readonly Lease[]; until: number } | null = null
   private renewedAt = Number.NEGATIVE_INFINITY
   private heldSince = Number.NEGATIVE_INFINITY
@@ -143,6 +143,7 @@ export class Ownership {
     for (const [partition, lease] of this.held) {
       if (kept.get(partition) === lease.epoch) lease.trustedUntil = sentAt + leaseTtlMs
     }
+    this.trusted = null
     this.lose(leases.filter(({ partition }) => !kept.has(partition)))
   }
 

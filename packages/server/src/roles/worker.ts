@@ -139,7 +139,8 @@ function noted(
 
 function handOverTo(worker: Worker, serves: { tasks: readonly string[]; commands: boolean }): HandOver {
   return {
-    ready: (runs) => worker.ready(runs),
+    ready: (runs, until) => worker.ready(runs, until),
+    mostAtOnce: worker.mostAtOnce,
     offer(runs) {
       const offer = worker.offer(runs)
       return offer && { ...offer, ...serves }

@@ -34,3 +34,27 @@ test('what the work left behind is part of its time', async () => {
     error: { message: 'it broke' },
   })
 })
+
+test('what looks like a promise is followed to its end', async () => {
+  const lazy = (work: () => unknown) => ({
+    then: (take: (value: unknown) => void) => take(work()),
+  })
+  const done = await withinDeadline<unknown>(
+    () => lazy(() => Promise.resolve('done')),
+    60_000,
+    new StopSwitch(),
+  )
+  expect(done).toEqual({ kind: 'finished', value: 'done' })
+  const broken = lazy(() => Promise.reject(new Error('it broke')))
+  expect(await withinDeadline<unknown>(() => broken, 60_000, new StopSwitch())).toMatchObject({
+    kind: 'threw',
+  })
+  const callable = Object.assign(
+    () => undefined,
+    lazy(() => 'called'),
+  )
+  expect(await withinDeadline<unknown>(() => callable, 60_000, new StopSwitch())).toEqual({
+    kind: 'finished',
+    value: 'called',
+  })
+})

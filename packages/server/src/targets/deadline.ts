@@ -45,15 +45,20 @@ class Deadline<T> extends StopSwitch implements StopListener {
   over(work: (stop: StopSwitch) => T | PromiseLike<T>): void {
     try {
       const running = work(this)
-      if (isThenable(running))
-        running.then(
-          (value) => this.settled({ kind: 'finished', value }),
-          (error: unknown) => this.settled({ kind: 'threw', error }),
-        )
+      if (running instanceof Promise) this.follow(running as Promise<T>)
+      // Not by its own `then`: what that answers may be a promise again.
+      else if (isThenable(running)) this.follow(Promise.resolve(running))
       else this.settled({ kind: 'finished', value: running })
     } catch (error) {
       this.settled({ kind: 'threw', error })
     }
+  }
+
+  private follow(running: Promise<T>): void {
+    running.then(
+      (value) => this.settled({ kind: 'finished', value }),
+      (error: unknown) => this.settled({ kind: 'threw', error }),
+    )
   }
 
   // Resolved before the work hears of it, so that its complaint about it cannot win.
@@ -86,9 +91,8 @@ class Deadline<T> extends StopSwitch implements StopListener {
 }
 
 function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return (
-    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
-  )
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  return typeof (value as { then?: unknown }).then === 'function'
 }
 
 export function seconds(ms: number): string {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { RunContext } from './run-context.js'
 import { StopSwitch } from './stop-switch.js'
@@ -81,4 +82,17 @@ test('its functions may be taken apart from it', async () => {
   await expect(transaction(() => 1)).rejects.toThrow(/./)
   stop.stop(new Error('enough'))
   await expect(heartbeat()).rejects.toThrow('enough')
+})
+
+test('whoever prints it sees what the handler is told, and nothing behind it', () => {
+  const attempt = attemptOf({ payload: 'hidden away' })
+  const text = inspect(new RunContext(attempt, new StopSwitch(), () => silent), { depth: null })
+  expect(text).toContain('run_1')
+  expect(text).not.toContain('hidden away')
+})
+
+test('each look at its tick is a date of its own', () => {
+  const context = new RunContext(attemptOf(), new StopSwitch(), () => silent)
+  context.scheduledAt.setUTCFullYear(1999)
+  expect(context.scheduledAt.getUTCFullYear()).toBe(2026)
 })

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { effectsUnavailable, type Sql, type TaskContext, type TaskLog } from '@carillon/sdk'
 import type { StopSwitch } from './stop-switch.js'
 import type { Attempt } from './target.js'
@@ -19,7 +20,7 @@ export class RunContext implements TaskContext {
   declare readonly log: TaskLog
   readonly jobId: string
   readonly jobName: string
-  readonly scheduledAt: Date
+  declare readonly scheduledAt: Date
   readonly attempt: number
   readonly fencingToken: number
   readonly catchUp: boolean
@@ -36,7 +37,6 @@ export class RunContext implements TaskContext {
     this[logOf] = logFor
     this.jobId = attempt.jobId
     this.jobName = attempt.jobName
-    this.scheduledAt = new Date(attempt.scheduledAt)
     this.attempt = attempt.attempt
     this.fencingToken = attempt.token
     this.catchUp = attempt.catchUp
@@ -53,6 +53,12 @@ export class RunContext implements TaskContext {
     for (const [name, property] of madeWhenAsked) Object.defineProperty(this, name, property)
   }
 
+  /** For whoever prints it: what a handler is told, and nothing of the process behind it. */
+  [inspect.custom](): Record<string, unknown> {
+    const { runId, jobId, jobName, scheduledAt, attempt, fencingToken, idempotencyKey, catchUp } = this
+    return { runId, jobId, jobName, scheduledAt, attempt, fencingToken, idempotencyKey, catchUp }
+  }
+
   private async beat(progress: unknown): Promise<void> {
     throwIfStopped(this[stopOf])
     if (progress !== undefined) this.log.info('progress', { progress })
@@ -64,6 +70,7 @@ export class RunContext implements TaskContext {
 const madeWhenAsked = Object.entries({
   runId: shared((context) => context[attemptOf].runId),
   idempotencyKey: shared((context) => context[attemptOf].idempotencyKey),
+  scheduledAt: shared((context) => new Date(context[attemptOf].scheduledAt)),
   signal: shared((context) => context[stopOf].signal),
   log: shared((context) => {
     const log = context[logOf]

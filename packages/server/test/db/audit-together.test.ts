@@ -148,19 +148,29 @@ test('calls of one actor at the same time share a row, and each entry has its ow
   }
 })
 
-test('calls of several actors at the same time are noted by the names of those who made them', async () => {
-  const { api, ask, list } = await open()
-  await ask('POST', '/jobs', jobInput({ name: 'before' }))
-  const keys = [await api.key('admin', 'together'), await api.key('operator', 'together')]
-  // Looked up before, so that neither comes later than the other.
-  for (const key of keys) await api.ask('GET', '/jobs', { key })
-  const calls = names.map((name, at) => ({ name, key: keys[at % 2] ?? '' }))
-  await Promise.all(calls.map(({ name, key }) => api.ask('POST', '/jobs', { key, body: jobInput({ name }) })))
-  const { data } = await list('?limit=7')
-  const actors = calls.map(
-    ({ name }) => data.find(({ detail }) => (detail as { name: string }).name === name)?.actor,
-  )
-  expect(actors.map((actor) => actor?.replace(/-.*/, ''))).toEqual(
-    calls.map((_, at) => (at % 2 === 0 ? 'admin' : 'operator')),
-  )
-})
+test.each([
+  ['', false],
+  [', also where their jobs are checked again by terms that have changed', true],
+])(
+  'calls of several actors at the same time are noted by the names of those who made them%s',
+  async (_also, changed) => {
+    const { api, ask, list } = await open()
+    await ask('POST', '/jobs', jobInput({ name: 'before' }))
+    if (changed)
+      await house().query("UPDATE carillon.tenants SET min_interval_seconds = 60 WHERE name = 'together'")
+    const keys = [await api.key('admin', 'together'), await api.key('operator', 'together')]
+    // Looked up before, so that neither comes later than the other.
+    for (const key of keys) await api.ask('GET', '/jobs', { key })
+    const calls = names.map((name, at) => ({ name, key: keys[at % 2] ?? '' }))
+    await Promise.all(
+      calls.map(({ name, key }) => api.ask('POST', '/jobs', { key, body: jobInput({ name }) })),
+    )
+    const { data } = await list('?limit=7')
+    const actors = calls.map(
+      ({ name }) => data.find(({ detail }) => (detail as { name: string }).name === name)?.actor,
+    )
+    expect(actors.map((actor) => actor?.replace(/-.*/, ''))).toEqual(
+      calls.map((_, at) => (at % 2 === 0 ? 'admin' : 'operator')),
+    )
+  },
+)

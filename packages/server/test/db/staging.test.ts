@@ -113,6 +113,23 @@ describe('a scan from the bottom of the index that is dear', () => {
     expect(looks).toHaveLength(3)
   })
 
+  test('is made again at once where something changed while it was under way', async () => {
+    const { job, scan, looks } = await dearScan(undefined, true)
+    await crowd(house(), job, { count: 300, startAt: (await house().now()) + 1_000, partition: 9 })
+    const scanning = scan.runOnce()
+    scan.soon()
+    await scanning
+    await scan.runOnce()
+    expect(looks).toHaveLength(2)
+  })
+
+  test('goes on at once from page to page, and leaves time after the last', async () => {
+    const { job, scan, looks } = await dearScan(undefined, true)
+    await crowd(house(), job, { count: 1_100, startAt: (await house().now()) + 1_000, partition: 9 })
+    for (let pass = 0; pass < 6; pass++) await scan.runOnce()
+    expect(looks).toHaveLength(3)
+  })
+
   test('is not made each time: what is a little late is found all the same', async () => {
     const { job, scan, looks } = await dearScan()
     await scan.runOnce()

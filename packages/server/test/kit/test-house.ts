@@ -57,7 +57,8 @@ export interface NodeOptions {
 function handsOver({ handsOver = false }: NodeOptions, tasks: string[], worker: () => Worker) {
   if (handsOver === false) return {}
   const handOver: HandOver = {
-    ready: (runs) => worker().ready(runs),
+    ready: (runs, until) => worker().ready(runs, until),
+    mostAtOnce: 2_500,
     offer(runs) {
       const offer = worker().offer(runs)
       return offer && { ...offer, tasks, commands: false }

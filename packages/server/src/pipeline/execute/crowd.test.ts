@@ -56,6 +56,8 @@ function setUp(ports: Partial<WorkerPorts>, concurrency = 100_000, clock = syste
   return { worker, hand, delivered, closed }
 }
 
+const soon = () => performance.now() + 100
+
 async function until(holds: () => boolean): Promise<void> {
   for (let turn = 0; !holds(); turn++) {
     if (turn > 10_000) throw new Error('it did not come to pass')
@@ -98,6 +100,23 @@ test('a delivery that throws before it begins has failed, and those behind it st
   await until(() => worker.inFlight === 0)
 })
 
+test('a close that throws at once frees the place of its run, and those behind it start', async () => {
+  let closed = 0
+  const { worker, hand } = setUp({
+    deliver: () => {
+      throw new Error('a damaged definition')
+    },
+    close: (result) => {
+      if (result.run.token === 1) throw new Error('no verdict')
+      closed++
+      return Promise.resolve('closed')
+    },
+  })
+  hand(3)
+  await until(() => worker.inFlight === 0)
+  expect(closed).toBe(2)
+})
+
 test('a close that fails frees the place of its run', async () => {
   const { worker, hand } = setUp({ close: () => Promise.reject(new Error('gone')) })
   hand(2)
@@ -127,12 +146,12 @@ describe('whoever is about to make runs for a worker', () => {
 
   test('makes them at once where there is room, and where runs last', async () => {
     const { worker, hand, going } = busy()
-    expect(worker.ready(50)).toBeNull()
+    expect(worker.ready(50, soon())).toBeNull()
     hand(50)
     await until(() => going.length === 50)
-    expect(worker.ready(10)).toBeNull()
+    expect(worker.ready(10, soon())).toBeNull()
     // There is no room for more than half of what is left, and nothing has ended of late.
-    expect(worker.ready(26)).toBeNull()
+    expect(worker.ready(26, soon())).toBeNull()
   })
 
   test('waits for room where runs end fast, until there is', async () => {
@@ -141,7 +160,7 @@ describe('whoever is about to make runs for a worker', () => {
     hand(50)
     await until(() => going.length === 50)
     await end(20)
-    const ready = worker.ready(40)
+    const ready = worker.ready(40, soon())
     expect(ready).not.toBeNull()
     let over = false
     void ready?.then(() => (over = true))
@@ -149,8 +168,50 @@ describe('whoever is about to make runs for a worker', () => {
     expect(over).toBe(false)
     await end(30)
     await ready
-    expect(worker.ready(40)).toBeNull()
+    expect(worker.ready(40, soon())).toBeNull()
     expect(worker.offer(40)).not.toBeNull()
+  })
+
+  test('asks again after a wait: of two that wait for the same room one takes it, and the other waits on', async () => {
+    const { worker, hand, end, going } = busy({ ...systemClock, after: () => () => undefined })
+    hand(50)
+    await until(() => going.length === 50)
+    await end(25)
+    const before = soon()
+    const both = [worker.ready(40, before), worker.ready(40, before)]
+    expect(both).not.toContain(null)
+    await end(20)
+    for (const each of both) await each
+    const offer = worker.offer(40)
+    expect(offer).not.toBeNull()
+    const still = worker.ready(40, before)
+    expect(still).not.toBeNull()
+    offer?.accept([])
+    await end(5)
+    await still
+  })
+
+  test('does not wait where there would never be room for so many', async () => {
+    const { worker, hand, end, going } = busy()
+    hand(50)
+    await until(() => going.length === 50)
+    await end(40)
+    expect(worker.ready(51, soon())).toBeNull()
+  })
+
+  test('does not wait again at once after a wait that brought nothing, nor after one whose runs were not for this worker', async () => {
+    const { worker, hand, end, going } = busy()
+    hand(50)
+    await until(() => going.length === 50)
+    await end(20)
+    await worker.ready(40, performance.now() + 20)
+    expect(worker.ready(40, soon())).toBeNull()
+    const other = busy()
+    other.hand(50)
+    await until(() => other.going.length === 50)
+    await other.end(20)
+    other.worker.offer(10)?.accept([])
+    expect(other.worker.ready(40, soon())).toBeNull()
   })
 
   test('does not wait for ever', async () => {
@@ -158,7 +219,9 @@ describe('whoever is about to make runs for a worker', () => {
     hand(50)
     await until(() => going.length === 50)
     await end(20)
-    await worker.ready(40)
+    const ready = worker.ready(40, soon())
+    expect(ready).not.toBeNull()
+    await ready
     expect(worker.offer(40)).toBeNull()
   })
 })

@@ -51,8 +51,11 @@ const mostPerLease = 1_000
 /** So many are started in one go. */
 const mostPerStart = 500
 
-/** Whoever is about to make runs for this worker waits no longer than this for places. */
-const longestWaitMs = 100
+/** Places that become free within so long are worth waiting for. */
+const worthWaitingMs = 100
+/** After a wait that brought nothing nobody waits for so long; where this worker could take none of them, for longer. */
+const inVainMs = 500
+const notOursMs = 5_000
 
 /** A leased-ahead run starts only if the last look for revocations is younger than this. */
 const freshLookMs = 1_000
@@ -74,6 +77,7 @@ export class Worker {
   private readonly handing = new Handing()
   private readonly turnover = new Turnover()
   private readonly awaitingRoom = new Set<() => void>()
+  private noWaitUntil = Number.NEGATIVE_INFINITY
   private unknownBefore: ReadonlySet<number> = new Set()
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
   private life = 0
@@ -111,8 +115,9 @@ export class Worker {
     if (life !== this.life) return false
     metrics.leased.inc(runs.length)
     this.backlog = runs.length === most
+    const taking = this.take(runs, sentAt)
     this.tellOfRoom()
-    await this.take(runs, sentAt)
+    await taking
     return this.backlog
   }
 
@@ -123,12 +128,15 @@ export class Worker {
   /**
    * Null: now is the time to make so many runs. Otherwise a moment later is better: there is no room, and at the pace at which
    * runs end here there soon will be. Runs that go through the queue instead cost twice as much, and while there are some all
-   * others must follow them: a process that is busy would do half of what it can, for as long as it is busy.
+   * others must follow them: a process that is busy would do half of what it can, for as long as it is busy. Asked again after
+   * each wait, since others wait for the same room; `until` on the monotonic clock, and no longer.
    */
-  ready(runs: number): Promise<void> | null {
-    const { clock } = this.options
-    if (!this.leasing || this.leaseInDoubt || this.welcomes(runs)) return null
-    if (this.turnover.within(longestWaitMs, clock.monotonic()) * 4 < runs) return null
+  ready(runs: number, until: number): Promise<void> | null {
+    const { clock, concurrency } = this.options
+    const now = clock.monotonic()
+    if (!this.leasing || this.leaseInDoubt || runs * 2 > concurrency || this.welcomes(runs)) return null
+    if (now >= until || now < this.noWaitUntil) return null
+    if (this.turnover.within(worthWaitingMs, now) * 4 < runs) return null
     return new Promise((resolve) => {
       const look = () => {
         if (!this.welcomes(runs)) return
@@ -139,9 +147,17 @@ export class Worker {
         this.awaitingRoom.delete(look)
         resolve()
       }
-      const callOff = clock.after(longestWaitMs, done)
+      const callOff = clock.after(until - now, () => {
+        this.noWaitUntil = clock.monotonic() + inVainMs
+        done()
+      })
       this.awaitingRoom.add(look)
     })
+  }
+
+  /** So many at once have a chance to be taken, also beside as many others. */
+  get mostAtOnce(): number {
+    return Math.floor(this.options.concurrency / 4)
   }
 
   private welcomes(runs: number): boolean {
@@ -167,11 +183,14 @@ export class Worker {
       room: runs,
       accept: (handed) => {
         if (life === this.life) this.receive(handed, sentAt)
+        if (handed.length === 0) this.noWaitUntil = clock.monotonic() + notOursMs
         settle()
+        this.tellOfRoom()
       },
       doubt: () => {
         this.leaseInDoubt = true
         settle()
+        this.tellOfRoom()
         this.options.wake()
       },
     }
@@ -345,10 +364,16 @@ export class Worker {
 
   private startThem(entries: readonly HeldEntry[]): void {
     const { log } = this.options
+    const unrecorded = (error: unknown) =>
+      log.error({ err: error }, 'a run could not be recorded: it is given back and runs again')
     for (const entry of entries) {
-      this.start(entry)?.catch((error: unknown) =>
-        log.error({ err: error }, 'a run could not be recorded: it is given back and runs again'),
-      )
+      // Whatever one of them does, those behind it are to start.
+      try {
+        this.start(entry)?.catch(unrecorded)
+      } catch (error) {
+        this.forget(entry)
+        unrecorded(error)
+      }
     }
   }
 

@@ -37,7 +37,6 @@ export interface FiringOptions extends AftermathOptions, ProposingOptions {
 
 /** A pass is bounded: what is left over is taken by the next, which follows at once. */
 const mostPerPass = 5_000
-const mostPerStatement = 2_500
 /** So many are read at once, while those read before are fired. */
 const mostPerRead = 1_000
 
@@ -219,7 +218,7 @@ export class Firing {
   private async fireLane(ready: readonly DueTimer[], plan: PassPlan): Promise<number> {
     let lagMs = 0
     for (let at = 0; at < ready.length; ) {
-      const { ticks, end } = await this.planning.plan(ready, at, mostPerStatement, plan)
+      const { ticks, end } = await this.planning.plan(ready, at, this.proposing.mostAtOnce, plan)
       at = end
       // Ownership may have gone meanwhile: each statement names what is held now.
       lagMs = Math.max(lagMs, await this.proposing.fire(this.options.owned(), ticks))

@@ -11,8 +11,10 @@ export interface Offer extends Receiver {
 }
 
 export interface HandOver {
-  /** Null: now is the time to make so many. Otherwise there will soon be room for them, and it is worth the wait. */
-  ready(runs: number): Promise<void> | null
+  /** Null: now is the time to make so many. Otherwise it is worth a wait, up to an instant on the monotonic clock: then ask again. */
+  ready(runs: number, until: number): Promise<void> | null
+  /** More than so many at once it would never take. */
+  readonly mostAtOnce: number
   /** Room for so many runs, or null where they are better left to whoever leases them. */
   offer(runs: number): Offer | null
 }

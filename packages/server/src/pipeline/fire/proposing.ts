@@ -31,6 +31,10 @@ export interface ProposingParts {
 }
 
 const mostContested = 5_000
+const longestWaitMs = 100
+/** However much there is to do, and however little room the worker of this process has. */
+const mostPerStatement = 2_500
+const leastPerStatement = 1_000
 
 /** Hands planned ticks to the statements that fire them, and takes what was decided where it belongs. */
 export class Proposing {
@@ -43,6 +47,12 @@ export class Proposing {
     private readonly options: ProposingOptions,
     private readonly parts: ProposingParts,
   ) {}
+
+  /** So many ticks make one statement: no more than its worker may take, or it would take none. */
+  get mostAtOnce(): number {
+    const most = this.options.handOver?.mostAtOnce ?? mostPerStatement
+    return Math.max(leastPerStatement, Math.min(mostPerStatement, most))
+  }
 
   /** Timers of which something else was remembered than is true: they have to be read. Each is named once. */
   takeMistaken(): Map<number, Whereabouts> {
@@ -66,7 +76,7 @@ export class Proposing {
   /** Answers those that were fired. Where a row stood in the way of all of them, none was, and nothing has changed. */
   private async firePlain(owned: readonly OwnedPartition[], ticks: PlannedTick[]): Promise<Decided[]> {
     const { database, databaseClock, self, handOver, clock, staging } = this.options
-    await handOver?.ready(ticks.length)
+    await this.roomFor(ticks.length)
     const receiver = handOver?.offer(ticks.length) ?? null
     const begun = clock.monotonic()
     const sample = databaseClock.begin()
@@ -89,6 +99,15 @@ export class Proposing {
     }
   }
 
+  /** Waits for the worker of this process, where that is soon over. */
+  private async roomFor(runs: number): Promise<void> {
+    const { handOver, clock } = this.options
+    if (handOver === undefined) return
+    const until = clock.monotonic() + longestWaitMs
+    for (let waiting = handOver.ready(runs, until); waiting !== null; waiting = handOver.ready(runs, until))
+      await waiting
+  }
+
   private async decide(owned: readonly OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
     if (ticks.length === 0) return 0
     const { clock, self, staging, settleOverlap } = this.options
@@ -98,7 +117,6 @@ export class Proposing {
       staging.measured(decided.length, clock.monotonic() - begun)
       for (const [job, whereabouts] of this.parts.known.mistaken(ticks, decided))
         this.mistaken.set(job, whereabouts)
-      this.parts.known.learn(ticks, decided)
       this.contend(decided)
       const taken = new Set(decided.flatMap(({ job, decision }) => (decision === 'taken' ? [job] : [])))
       const settled =
@@ -109,6 +127,8 @@ export class Proposing {
               owned,
               ticks.filter(({ timer }) => taken.has(timer.job)),
             )
+      // Last: what fails before this is sent again, with its timers as they were.
+      this.parts.known.learn(ticks, decided)
       return this.parts.aftermath.of(owned, ticks, [
         ...decided.filter(({ job }) => !taken.has(job)),
         ...settled,

@@ -57,6 +57,8 @@ export class Scan {
   private readonly fromTheBottom: Seldom
   /** While many are seen and all of them wait already, looking takes no more than its share of the time. */
   private readonly ofTheKnown: Seldom
+  /** What the pages of the sweep under way have shown. */
+  private sweep: { begun: number; seen: number; foundSome: boolean } | null = null
   /** The partitions that were scanned from the bottom last. */
   private known: ReadonlySet<number> = new Set()
 
@@ -102,9 +104,19 @@ export class Scan {
       if (!horizon.waits(job, startAt)) found.set(job, { partition, startAt })
     }
     this.turnPages(timers)
-    if (timers.length >= many && found.size === 0) this.ofTheKnown.done(begun)
-    else this.ofTheKnown.demand()
+    this.paceAfter(timers.length, found.size > 0, begun)
     return found
+  }
+
+  /** From the first of several pages to the last it goes on at once; and so it does where something changed meanwhile. */
+  private paceAfter(seen: number, foundSome: boolean, begun: number): void {
+    this.sweep ??= { begun, seen: 0, foundSome: false }
+    this.sweep.seen += seen
+    this.sweep.foundSome ||= foundSome
+    if (this.cutShort) return
+    const { sweep } = this
+    this.sweep = null
+    if (sweep.seen >= many && !sweep.foundSome && this.scannedAt === begun) this.ofTheKnown.done(sweep.begun)
   }
 
   private scannedFromTheBottom(partitions: readonly number[], begun: number): void {

@@ -102,8 +102,8 @@ export class Closer {
   constructor(private readonly options: CloserOptions) {}
 
   close(result: AttemptResult): Promise<CloseAnswer> {
-    const verdict = judge(result, (this.options.random ?? Math.random)())
     return new Promise((settle, fail) => {
+      const verdict = judge(result, (this.options.random ?? Math.random)())
       this.waiting.push({ result, verdict, bare: false, settle, fail })
       this.writing ??= this.writeAll()
       if (this.waiting.length >= mostPerBatch) this.helping ??= this.writeFull()

@@ -46,6 +46,7 @@ export function candidateOf(
   input: JobInput,
   terms: Terms,
   uuid = newUuid(),
+  caller = currentCaller(),
 ): Candidate {
   const { databaseClock, checkTarget, maxJobBytes } = options
   const { minInterval, calendars = {} } = terms
@@ -56,7 +57,7 @@ export function candidateOf(
   checkTarget(job.definition.target)
   const text = storedText(job.definition)
   if (maxJobBytes !== undefined) checkSize(text, maxJobBytes)
-  return new Fit(uuid, jobId, input, job, text, now, terms, currentCaller())
+  return new Fit(uuid, jobId, input, job, text, now, terms, caller)
 }
 
 class Fit implements Candidate {

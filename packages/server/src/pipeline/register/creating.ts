@@ -230,10 +230,11 @@ export class Creating {
     const minInterval = this.ownInterval(tenant)
     if (open.every(({ candidate }) => candidate.terms.minInterval === minInterval)) return open
     return open.flatMap(({ at, candidate }) => {
-      const { input, terms, uuid } = candidate
+      const { input, terms, uuid, caller } = candidate
       if (terms.minInterval === minInterval) return [{ at, candidate }]
       try {
-        return [{ at, candidate: candidateOf(this.options, input, { ...terms, minInterval }, uuid) }]
+        // Whoever called for it: several calls may share a statement.
+        return [{ at, candidate: candidateOf(this.options, input, { ...terms, minInterval }, uuid, caller) }]
       } catch (error) {
         if (!(error instanceof CarillonError)) throw error
         stored[at] = { status: 'refused', error }
