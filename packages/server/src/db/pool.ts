@@ -54,6 +54,11 @@ export class Database implements Runner {
         takeRole(client, options.confinedTo === undefined ? 'fleet' : 'api').then(() => done(), done)
       },
     })
+    // From its first moment on: the pool listens to no connection that is just taking its role, and one that breaks then, without a
+    // listener, would end the process. Whoever uses it learns of it by his query.
+    this.pool.on('connect', (client) => {
+      client.on('error', (error) => options.log.debug({ err: error }, 'database connection lost'))
+    })
     // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
     this.pool.on('error', (error) => options.log.debug({ err: error }, 'idle database connection lost'))
   }

@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import pino from 'pino'
+import { afterEach, expect, test } from 'vitest'
+import { Database } from './pool.js'
+import { parseStatement } from './statement.js'
+
+const open: Server[] = []
+afterEach(async () => {
+  for (const server of open.splice(0)) await new Promise((resolve) => server.close(resolve))
+})
+
+function message(kind: string, ...parts: (string | number[])[]): Buffer {
+  const body = Buffer.concat(parts.map((part) => Buffer.from(part as never)))
+  const head = Buffer.alloc(5)
+  head.write(kind)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+const ready = message('Z', 'I')
+const shuttingDown = message('E', 'SFATAL\0', 'C57P01\0', 'Mterminating connection\0', [0])
+
+/** A Postgres that lets everybody in, and is shut down in the very moment in which it has answered the first statement. */
+async function shutDownAfterTheFirst(): Promise<string> {
+  const server = createServer((socket: Socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => {
+      socket.write(Buffer.concat([message('R', [0, 0, 0, 0]), ready]))
+      socket.once('data', () => socket.end(Buffer.concat([message('C', 'SELECT 0\0'), ready, shuttingDown])))
+    })
+  })
+  open.push(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `postgres://anybody@127.0.0.1:${(server.address() as AddressInfo).port}/any`
+}
+
+test('a connection that breaks as soon as it has its role fails its statement, and not the process', async () => {
+  const database = new Database({
+    url: await shutDownAfterTheFirst(),
+    poolSize: 1,
+    statementTimeoutMs: 1_000,
+    applicationName: 'test',
+    log: pino({ level: 'silent' }),
+  })
+  // Thrown where nobody could catch it, it would fail the whole run of these tests.
+  await expect(database.run(parseStatement('test/one.sql', 'SELECT 1'), {})).rejects.toThrow(/./)
+  await database.close()
+})
