@@ -139,8 +139,8 @@ function noted(
 
 function handOverTo(worker: Worker, serves: { tasks: readonly string[]; commands: boolean }): HandOver {
   return {
-    ready: (runs, until) => worker.ready(runs, until),
-    mostAtOnce: worker.mostAtOnce,
+    ready: (runs, until) => worker.room.ready(runs, until),
+    mostAtOnce: worker.room.mostAtOnce,
     offer(runs) {
       const offer = worker.offer(runs)
       return offer && { ...offer, ...serves }

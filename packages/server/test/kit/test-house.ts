@@ -57,7 +57,7 @@ export interface NodeOptions {
 function handsOver({ handsOver = false }: NodeOptions, tasks: string[], worker: () => Worker) {
   if (handsOver === false) return {}
   const handOver: HandOver = {
-    ready: (runs, until) => worker().ready(runs, until),
+    ready: (runs, until) => worker().room.ready(runs, until),
     mostAtOnce: 2_500,
     offer(runs) {
       const offer = worker().offer(runs)

@@ -146,12 +146,12 @@ describe('whoever is about to make runs for a worker', () => {
 
   test('makes them at once where there is room, and where runs last', async () => {
     const { worker, hand, going } = busy()
-    expect(worker.ready(50, soon())).toBeNull()
+    expect(worker.room.ready(50, soon())).toBeNull()
     hand(50)
     await until(() => going.length === 50)
-    expect(worker.ready(10, soon())).toBeNull()
+    expect(worker.room.ready(10, soon())).toBeNull()
     // There is no room for more than half of what is left, and nothing has ended of late.
-    expect(worker.ready(26, soon())).toBeNull()
+    expect(worker.room.ready(26, soon())).toBeNull()
   })
 
   test('waits for room where runs end fast, until there is', async () => {
@@ -160,7 +160,7 @@ describe('whoever is about to make runs for a worker', () => {
     hand(50)
     await until(() => going.length === 50)
     await end(20)
-    const ready = worker.ready(40, soon())
+    const ready = worker.room.ready(40, soon())
     expect(ready).not.toBeNull()
     let over = false
     void ready?.then(() => (over = true))
@@ -168,7 +168,7 @@ describe('whoever is about to make runs for a worker', () => {
     expect(over).toBe(false)
     await end(30)
     await ready
-    expect(worker.ready(40, soon())).toBeNull()
+    expect(worker.room.ready(40, soon())).toBeNull()
     expect(worker.offer(40)).not.toBeNull()
   })
 
@@ -178,13 +178,13 @@ describe('whoever is about to make runs for a worker', () => {
     await until(() => going.length === 50)
     await end(25)
     const before = soon()
-    const both = [worker.ready(40, before), worker.ready(40, before)]
+    const both = [worker.room.ready(40, before), worker.room.ready(40, before)]
     expect(both).not.toContain(null)
     await end(20)
     for (const each of both) await each
     const offer = worker.offer(40)
     expect(offer).not.toBeNull()
-    const still = worker.ready(40, before)
+    const still = worker.room.ready(40, before)
     expect(still).not.toBeNull()
     offer?.accept([])
     await end(5)
@@ -196,7 +196,7 @@ describe('whoever is about to make runs for a worker', () => {
     hand(50)
     await until(() => going.length === 50)
     await end(40)
-    expect(worker.ready(51, soon())).toBeNull()
+    expect(worker.room.ready(51, soon())).toBeNull()
   })
 
   test('does not wait again at once after a wait that brought nothing, nor after one whose runs were not for this worker', async () => {
@@ -204,14 +204,14 @@ describe('whoever is about to make runs for a worker', () => {
     hand(50)
     await until(() => going.length === 50)
     await end(20)
-    await worker.ready(40, performance.now() + 20)
-    expect(worker.ready(40, soon())).toBeNull()
+    await worker.room.ready(40, performance.now() + 20)
+    expect(worker.room.ready(40, soon())).toBeNull()
     const other = busy()
     other.hand(50)
     await until(() => other.going.length === 50)
     await other.end(20)
     other.worker.offer(10)?.accept([])
-    expect(other.worker.ready(40, soon())).toBeNull()
+    expect(other.worker.room.ready(40, soon())).toBeNull()
   })
 
   test('does not wait for ever', async () => {
@@ -219,7 +219,7 @@ describe('whoever is about to make runs for a worker', () => {
     hand(50)
     await until(() => going.length === 50)
     await end(20)
-    const ready = worker.ready(40, soon())
+    const ready = worker.room.ready(40, soon())
     expect(ready).not.toBeNull()
     await ready
     expect(worker.offer(40)).toBeNull()

@@ -7,11 +7,10 @@ import { DefinitionCache } from '../definition-cache.js'
 import { Confirmations } from './confirmations.js'
 import { type Closed, type Delivered, isClosed } from './delivered.js'
 import { emptied } from './emptied.js'
-import { Handing } from './handing.js'
 import { HeldEntry, leaseLost } from './held-entry.js'
 import type { WorkerPorts } from './ports.js'
+import { Room } from './room.js'
 import { StartLine } from './start-line.js'
-import { Turnover } from './turnover.js'
 import {
   cancelledBeforeStart,
   definitionGone,
@@ -51,12 +50,6 @@ const mostPerLease = 1_000
 /** So many are started in one go. */
 const mostPerStart = 500
 
-/** Places that become free within so long are worth waiting for. */
-const worthWaitingMs = 100
-/** After a wait that brought nothing nobody waits for so long; where this worker could take none of them, for longer. */
-const inVainMs = 500
-const notOursMs = 5_000
-
 /** A leased-ahead run starts only if the last look for revocations is younger than this. */
 const freshLookMs = 1_000
 
@@ -72,18 +65,19 @@ export class Worker {
   private lookedAt = Number.NEGATIVE_INFINITY
   private leasing = true
   private leaseInDoubt = false
-  /** The last pass found as many as it asked for: there are others, perhaps, who have waited longer. */
-  private backlog = false
-  private readonly handing = new Handing()
-  private readonly turnover = new Turnover()
-  private readonly awaitingRoom = new Set<() => void>()
-  private noWaitUntil = Number.NEGATIVE_INFINITY
+  readonly room: Room
   private unknownBefore: ReadonlySet<number> = new Set()
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
   private life = 0
 
   constructor(private readonly options: WorkerOptions) {
-    const { clock, databaseClock, ports } = options
+    const { clock, databaseClock, ports, concurrency } = options
+    this.room = new Room({
+      clock,
+      concurrency,
+      held: () => this.entries.size,
+      open: () => this.leasing && !this.leaseInDoubt,
+    })
     this.definitions = new DefinitionCache((wanted) => ports.definitions(wanted))
     this.confirmations = new Confirmations(clock, (entries) => this.confirm(entries))
     this.line = new StartLine(
@@ -101,9 +95,9 @@ export class Worker {
   async leaseOnce(): Promise<boolean> {
     const { ports, clock, self, metrics } = this.options
     if (this.leaseInDoubt) await this.reconcile()
-    const room = this.room
-    if (!this.leasing || room <= 0) return false
-    const most = Math.min(room, mostPerLease)
+    const { free } = this.room
+    if (!this.leasing || free <= 0) return false
+    const most = Math.min(free, mostPerLease)
     const { life } = this
     const sentAt = clock.monotonic()
     const holder = self()
@@ -114,83 +108,32 @@ export class Worker {
     })
     if (life !== this.life) return false
     metrics.leased.inc(runs.length)
-    this.backlog = runs.length === most
+    this.room.backlog = runs.length === most
     const taking = this.take(runs, sentAt)
-    this.tellOfRoom()
+    this.room.tell()
     await taking
-    return this.backlog
-  }
-
-  private get room(): number {
-    return this.options.concurrency - this.entries.size - this.handing.promised
+    return this.room.backlog
   }
 
   /**
-   * Null: now is the time to make so many runs. Otherwise a moment later is better: there is no room, and at the pace at which
-   * runs end here there soon will be. Runs that go through the queue instead cost twice as much, and while there are some all
-   * others must follow them: a process that is busy would do half of what it can, for as long as it is busy. Asked again after
-   * each wait, since others wait for the same room; `until` on the monotonic clock, and no longer.
-   */
-  ready(runs: number, until: number): Promise<void> | null {
-    const { clock, concurrency } = this.options
-    const now = clock.monotonic()
-    if (!this.leasing || this.leaseInDoubt || runs * 2 > concurrency || this.welcomes(runs)) return null
-    if (now >= until || now < this.noWaitUntil) return null
-    if (this.turnover.within(worthWaitingMs, now) * 4 < runs) return null
-    return new Promise((resolve) => {
-      const look = () => {
-        if (!this.welcomes(runs)) return
-        callOff()
-        done()
-      }
-      const done = () => {
-        this.awaitingRoom.delete(look)
-        resolve()
-      }
-      const callOff = clock.after(until - now, () => {
-        this.noWaitUntil = clock.monotonic() + inVainMs
-        done()
-      })
-      this.awaitingRoom.add(look)
-    })
-  }
-
-  /** So many at once have a chance to be taken, also beside as many others. */
-  get mostAtOnce(): number {
-    return Math.floor(this.options.concurrency / 4)
-  }
-
-  private welcomes(runs: number): boolean {
-    return this.leasing && !this.leaseInDoubt && !this.backlog && runs * 2 <= this.room
-  }
-
-  private tellOfRoom(): void {
-    if (this.awaitingRoom.size > 0) for (const look of [...this.awaitingRoom]) look()
-  }
-
-  /**
-   * Room for runs that the scheduler of this process is about to make: made as this worker's own they need no lease. All of
-   * them or none, and never more than half of what is free: the rest is for those that are leased, which may have waited.
+   * Room for runs that the scheduler of this process is about to make: made as this worker's own they need no lease.
    */
   offer(runs: number): WorkerOffer | null {
     const { clock, self } = this.options
-    if (runs === 0 || !this.welcomes(runs)) return null
+    if (runs === 0 || !this.room.welcomes(runs)) return null
     const { life } = this
     const sentAt = clock.monotonic()
-    const settle = this.handing.begin(runs)
+    const settle = this.room.promise(runs)
     return {
       holder: self(),
       room: runs,
       accept: (handed) => {
         if (life === this.life) this.receive(handed, sentAt)
-        if (handed.length === 0) this.noWaitUntil = clock.monotonic() + notOursMs
-        settle()
-        this.tellOfRoom()
+        settle(handed.length)
       },
       doubt: () => {
         this.leaseInDoubt = true
-        settle()
-        this.tellOfRoom()
+        settle(null)
         this.options.wake()
       },
     }
@@ -232,7 +175,7 @@ export class Worker {
   /** Stops leasing and gives back what has not started. */
   async handBack(): Promise<void> {
     this.leasing = false
-    await this.handing.settled()
+    await this.room.settled()
     this.line.removeAll()
     const unstarted = [...this.entries.values()].filter(({ begun }) => !begun)
     for (const { run } of unstarted) this.entries.delete(run.token)
@@ -305,7 +248,7 @@ export class Worker {
     const { ports, self } = this.options
     const held = await ports.held(self())
     // What is being handed over is known only when the scheduler has its answer.
-    await this.handing.settled()
+    await this.room.settled()
     await ports.handBack(
       self(),
       held.filter((run) => !this.entries.has(run.token)),
@@ -481,8 +424,7 @@ export class Worker {
     const wasFull = this.entries.size >= concurrency
     this.entries.delete(entry.run.token)
     metrics.inFlight.set(this.entries.size)
-    this.turnover.freed()
-    this.tellOfRoom()
+    this.room.freed()
     if (wasFull) wake()
   }
 }
