@@ -1,3 +1,7 @@
+import type { Logger } from 'pino'
+import type { DatabaseClock } from '../../db/database-clock.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Metrics } from '../../platform/metrics.js'
 import type { RunIdentity } from '../../platform/ids.js'
 import type { StopSwitch } from '../../targets/stop-switch.js'
 import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
@@ -29,4 +33,26 @@ export interface WorkerPorts {
   /** Null, or when the record has caught up with what ended. */
   behind(): Promise<void> | null
   drained(): Promise<void>
+}
+
+/** Half of a hand-over: what the worker says. */
+export interface WorkerOffer {
+  holder: number
+  room: number
+  accept(runs: LeasedRun[]): void
+  doubt(): void
+}
+
+export interface WorkerOptions {
+  ports: WorkerPorts
+  clock: Clock
+  databaseClock: DatabaseClock
+  log: Logger
+  metrics: Metrics
+  concurrency: number
+  /** How long before the end of a drain a run is told to stop, so that what it started can end in an orderly way. */
+  stopAheadMs?: (definition: RunDefinition) => number
+  self: () => number
+  /** Asks for another leasing pass. */
+  wake: () => void
 }

@@ -1,14 +1,11 @@
-import type { Logger } from 'pino'
-import type { DatabaseClock } from '../../db/database-clock.js'
-import { type Clock, pause } from '../../platform/clock.js'
-import type { Metrics } from '../../platform/metrics.js'
-import type { CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
+import { pause } from '../../platform/clock.js'
+import type { CloseAnswer, LeasedRun } from '../run.js'
 import { DefinitionCache } from '../definition-cache.js'
 import { Confirmations } from './confirmations.js'
 import { type Closed, type Delivered, isClosed } from './delivered.js'
 import { emptied } from './emptied.js'
 import { HeldEntry, leaseLost } from './held-entry.js'
-import type { WorkerPorts } from './ports.js'
+import type { WorkerOffer, WorkerOptions } from './ports.js'
 import { Room } from './room.js'
 import { StartLine } from './start-line.js'
 import {
@@ -21,28 +18,6 @@ import {
 
 export { type Delivered, isClosed } from './delivered.js'
 export type { WorkerPorts } from './ports.js'
-
-/** Half of a hand-over: what the worker says. */
-export interface WorkerOffer {
-  holder: number
-  room: number
-  accept(runs: LeasedRun[]): void
-  doubt(): void
-}
-
-export interface WorkerOptions {
-  ports: WorkerPorts
-  clock: Clock
-  databaseClock: DatabaseClock
-  log: Logger
-  metrics: Metrics
-  concurrency: number
-  /** How long before the end of a drain a run is told to stop, so that what it started can end in an orderly way. */
-  stopAheadMs?: (definition: RunDefinition) => number
-  self: () => number
-  /** Asks for another leasing pass. */
-  wake: () => void
-}
 
 /** However much room there is: one statement ends in good time, and the others get their share of a burst. */
 const mostPerLease = 1_000
