@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { arrayText } from './array-text.js'
-import { binaryArray } from './binary-params.js'
+import { binaryArray } from './binary-array.js'
 
 /**
  * SQL stands in a `.sql` file beside its stage: reviewed as SQL, prepared by a test on the real schema.

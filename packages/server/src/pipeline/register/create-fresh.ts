@@ -1,5 +1,4 @@
 import { CarillonError } from '@carillon/contract'
-import { byteas, int4s, texts } from '../../db/binary-arrays.js'
 import { isUniqueViolation } from '../../db/errors.js'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
@@ -31,12 +30,12 @@ interface FreshRow {
 interface FreshParams extends JobParams, AuditParams {
   /** They are noted in one row of the audit. */
   together: boolean
-  keys: Buffer
-  requests: Buffer
-  heads: Buffer
-  unserved: Buffer
-  tails: Buffer
-  locations: Buffer
+  keys: string[]
+  requests: Buffer[]
+  heads: string[]
+  unserved: string[]
+  tails: string[]
+  locations: string[]
 }
 
 const freshStatement = statement<FreshParams, FreshRow>(new URL('./create-fresh-jobs.sql', import.meta.url))
@@ -86,27 +85,21 @@ export function isNotFresh(error: unknown): boolean {
   return isUniqueViolation(error, 'jobs_live_name') || isKeptMeanwhile(error)
 }
 
-const noKeys = {
-  keys: texts([]),
-  requests: byteas([]),
-  heads: texts([]),
-  unserved: texts([]),
-  tails: texts([]),
-  locations: texts([]),
-}
+type KeyParams = Pick<FreshParams, 'keys' | 'requests' | 'heads' | 'unserved' | 'tails' | 'locations'>
+const noKeys: KeyParams = { keys: [], requests: [], heads: [], unserved: [], tails: [], locations: [] }
 const noRequest = Buffer.alloc(0)
 const noAnswer = { head: '', unserved: '', tail: '' }
 
-function keyParams(candidates: readonly Candidate[]): typeof noKeys {
+function keyParams(candidates: readonly Candidate[]): KeyParams {
   if (candidates.every(({ terms }) => terms.call === undefined)) return noKeys
   const answers = candidates.map((one) => (one.terms.call === undefined ? noAnswer : one.answer()))
   return {
-    keys: texts(candidates.map(({ terms }) => terms.call?.key ?? '')),
-    requests: byteas(candidates.map(({ terms }) => terms.call?.request ?? noRequest)),
-    heads: texts(answers.map(({ head }) => head)),
-    unserved: texts(answers.map(({ unserved }) => unserved)),
-    tails: texts(answers.map(({ tail }) => tail)),
-    locations: texts(candidates.map(({ jobId }) => locationOf(jobId))),
+    keys: candidates.map(({ terms }) => terms.call?.key ?? ''),
+    requests: candidates.map(({ terms }) => terms.call?.request ?? noRequest),
+    heads: answers.map(({ head }) => head),
+    unserved: answers.map(({ unserved }) => unserved),
+    tails: answers.map(({ tail }) => tail),
+    locations: candidates.map(({ jobId }) => locationOf(jobId)),
   }
 }
 
@@ -119,8 +112,8 @@ function noted(candidates: readonly Candidate[]): AuditParams & { together: bool
   const oneCall = candidates.every((one) => one.caller === caller)
   return {
     together: true,
-    job_ids: texts([first.jobId]),
-    callers: int4s([]),
+    job_ids: [first.jobId],
+    callers: [],
     actors: [caller.actor],
     actor_keys: [caller.key],
     actions: [caller.operation],

@@ -1,5 +1,4 @@
 import { CarillonError } from '@carillon/contract'
-import { booleans, int2s, int4s, int8s, jsonbs, texts, uuids } from '../../db/binary-arrays.js'
 import type { Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Caller } from '../../platform/caller.js'
@@ -10,16 +9,16 @@ import { type Candidate, locationOf } from './candidate.js'
 /** What every job is stored with, and what all of them are judged by. */
 export interface JobParams {
   tenant: number
-  uuids: Buffer
-  partitions: Buffer
-  names: Buffer
-  definitions: Buffer
-  one_offs: Buffer
-  routes: Buffer
-  nows: Buffer
-  froms: Buffer
-  dues: Buffer
-  start_ats: Buffer
+  uuids: string[]
+  partitions: number[]
+  names: string[]
+  definitions: string[]
+  one_offs: boolean[]
+  routes: readonly number[]
+  nows: number[]
+  froms: number[]
+  dues: number[]
+  start_ats: number[]
   far_ms: number
   zone_data: string
   min_interval: number | null
@@ -30,9 +29,9 @@ export interface JobParams {
 
 /** Who registers each. */
 export interface AuditParams {
-  job_ids: Buffer
+  job_ids: string[]
   /** For each job the place of its caller in the four that follow; 0: nobody is calling. */
-  callers: Buffer
+  callers: number[]
   actors: string[]
   actor_keys: (string | null)[]
   actions: string[]
@@ -110,16 +109,16 @@ export function jobParams(
 ): JobParams {
   return {
     tenant,
-    uuids: uuids(candidates.map(({ uuid }) => uuid)),
-    partitions: int2s(candidates.map(({ uuid }) => partitionOf(uuid))),
-    names: texts(candidates.map(({ job }) => job.definition.name)),
-    definitions: jsonbs(candidates.map(({ text }) => text)),
-    one_offs: booleans(candidates.map(({ job }) => job.oneOff)),
-    routes: int4s(routes),
-    nows: int8s(candidates.map(({ now }) => now)),
-    froms: int8s(candidates.map(({ job }) => job.from)),
-    dues: int8s(candidates.map(({ job }) => job.due)),
-    start_ats: int8s(candidates.map(({ job }) => job.startAt)),
+    uuids: candidates.map(({ uuid }) => uuid),
+    partitions: candidates.map(({ uuid }) => partitionOf(uuid)),
+    names: candidates.map(({ job }) => job.definition.name),
+    definitions: candidates.map(({ text }) => text),
+    one_offs: candidates.map(({ job }) => job.oneOff),
+    routes,
+    nows: candidates.map(({ now }) => now),
+    froms: candidates.map(({ job }) => job.from),
+    dues: candidates.map(({ job }) => job.due),
+    start_ats: candidates.map(({ job }) => job.startAt),
     far_ms: farMs,
     zone_data: process.versions.tz ?? 'unknown',
     min_interval: candidates[0]?.terms.minInterval ?? null,
@@ -163,8 +162,8 @@ export function auditParams(candidates: readonly Candidate[]): AuditParams {
   })
   const each = [...places.keys()]
   return {
-    job_ids: texts(candidates.map(({ jobId }) => jobId)),
-    callers: int4s(callers),
+    job_ids: candidates.map(({ jobId }) => jobId),
+    callers,
     actors: each.map(({ actor }) => actor),
     actor_keys: each.map(({ key }) => key),
     actions: each.map(({ operation }) => operation),
