@@ -24,7 +24,8 @@ export async function lookAtMachine() {
     date: new Date().toISOString().slice(0, 19).concat('Z'),
     load_average: round(loadavg()[0]),
     other_cores: other,
-    busy: (other ?? 0) > tolerated || loadavg()[0] > cpus().length,
+    // The load average still tells of what ended a minute ago: it decides only where nothing better is known.
+    busy: other === null ? loadavg()[0] > cpus().length : other > tolerated,
   }
   if (machine.busy)
     shout(
