@@ -47,7 +47,12 @@ describe('processes whose clocks are hours apart', () => {
     console.log(`wall clocks are shifted by ${libraries[0] ?? 'a preloaded script'}`)
     postgres = await joinEmbeddedPostgres({ dataDir: join(folder.path, 'data') })
     sink = await Sink.listen()
-    const env = { DATABASE_URL: postgres.url, CARILLON_MIN_INTERVAL_SECONDS: '1' }
+    const env = {
+      DATABASE_URL: postgres.url,
+      CARILLON_MIN_INTERVAL_SECONDS: '1',
+      CARILLON_LOG_FORMAT: 'json',
+      CARILLON_LOG_LEVEL: 'info',
+    }
     const wrong = [{}, wrongBy(5 * hour), wrongBy(-7 * hour)]
     fleet.push(...(await Promise.all(wrong.map((by) => Carillon.up({ env: { ...env, ...by } })))))
   })
@@ -59,13 +64,14 @@ describe('processes whose clocks are hours apart', () => {
     folder.remove()
   })
 
-  async function clockOf(carillon: Carillon): Promise<number> {
-    const { headers } = await fetch(`${carillon.url}/healthz`)
-    return Date.parse(headers.get('date') ?? '') - Date.now()
+  /** By its log: the Date header of an answer is made by Node itself, whose clock no preloaded script reaches. */
+  function clockOf({ stderr }: Carillon): number {
+    const [line] = stderr.split('\n')
+    return new Date((JSON.parse(line ?? '') as { time: number | string }).time).getTime() - Date.now()
   }
 
-  test('are what this test says they are', async () => {
-    const off = await Promise.all(fleet.map(clockOf))
+  test('are what this test says they are', () => {
+    const off = fleet.map(clockOf)
     expect(off.map((ms) => Math.round(ms / hour) + 0)).toEqual([0, 5, -7])
   })
 

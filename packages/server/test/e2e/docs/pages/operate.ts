@@ -63,7 +63,7 @@ export const operate: Record<string, SetUp> = {
       {
         of: 'keys first root',
         after: (_, output) => {
-          expect(output).toMatch(/car_\w+/)
+          expect(output).toMatch(/car_[\w-]{43}/)
         },
       },
       {
