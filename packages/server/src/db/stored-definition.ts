@@ -22,25 +22,50 @@ const unsaid = {
   fire_window_seconds: 0,
   payload: null,
   idempotency_key_template: '{{job_id}}:{{scheduled_at_unix}}',
+  max_retries: 3,
   retry_backoff: 'exponential',
   retry: { base_ms: 1_000, factor: 2, cap_ms: 300_000 },
+  on_lost: 'retry',
   missed_window: 'RUN_ONCE',
   max_missed: 10,
   misfire_grace_seconds: null,
+  overlap_policy: 'SKIP',
   max_concurrent: null,
   priority: 5,
+  timeout_seconds: 300,
 } satisfies Partial<JobDefinition>
 // One object stands in many definitions: nobody may write into it.
 for (const value of [unsaid, ...Object.values(unsaid)]) Object.freeze(value)
 
+/** The JSON of a definition as it is stored, but for its name and its payload: what jobs that are alike have in common. */
+export interface StoredParts {
+  /** Between the name and the payload. */
+  readonly middle: string
+  /** After the payload. */
+  readonly end: string
+}
+
 /**
- * A definition as it is stored, in JSON. What statements read of it is always said, because to them a missing field is NULL:
- * max_retries, on_lost, overlap_policy, timeout_seconds. The fields stand in the order in which jsonb keeps them, by length and then by
- * letters: Postgres need not sort them.
+ * A definition as it is stored, in JSON. Statements that read a field of it say what a missing one means. The fields stand in the
+ * order in which jsonb keeps them, by length and then by letters: Postgres need not sort them.
  */
 export function storedText(definition: JobDefinition): string {
-  return JSON.stringify({
-    name: definition.name,
+  return textOf(definition, storedParts(definition))
+}
+
+/** Of a job that has so much in common with others. */
+export function textOf({ name, payload }: Named, { middle, end }: StoredParts): string {
+  const said = payload === null || payload === undefined ? '' : `,"payload":${JSON.stringify(payload)}`
+  return `{"name":${JSON.stringify(name)}${middle}${said}${end}`
+}
+
+interface Named {
+  name: string
+  payload?: unknown
+}
+
+export function storedParts(definition: JobDefinition): StoredParts {
+  const before = JSON.stringify({
     tags: unlessOrdinary(definition.tags, unsaid.tags),
     retry: unlessOrdinary(definition.retry, unsaid.retry),
     anchor: definition.anchor,
@@ -48,8 +73,9 @@ export function storedText(definition: JobDefinition): string {
     dst_gap: unlessOrdinary(definition.dst_gap, unsaid.dst_gap),
     ends_at: unlessOrdinary(definition.ends_at, unsaid.ends_at),
     exclude: unlessOrdinary(definition.exclude, unsaid.exclude),
-    on_lost: definition.on_lost,
-    payload: unlessOrdinary(definition.payload, unsaid.payload),
+    on_lost: unlessOrdinary(definition.on_lost, unsaid.on_lost),
+  } satisfies Partial<Record<keyof JobDefinition, unknown>>)
+  const after = JSON.stringify({
     max_runs: unlessOrdinary(definition.max_runs, unsaid.max_runs),
     priority: unlessOrdinary(definition.priority, unsaid.priority),
     schedule: definition.schedule,
@@ -59,21 +85,23 @@ export function storedText(definition: JobDefinition): string {
     max_missed: unlessOrdinary(definition.max_missed, unsaid.max_missed),
     description: unlessOrdinary(definition.description, unsaid.description),
     dst_overlap: unlessOrdinary(definition.dst_overlap, unsaid.dst_overlap),
-    max_retries: definition.max_retries,
+    max_retries: unlessOrdinary(definition.max_retries, unsaid.max_retries),
     on_excluded: unlessOrdinary(definition.on_excluded, unsaid.on_excluded),
     missed_window: unlessOrdinary(definition.missed_window, unsaid.missed_window),
     retry_backoff: unlessOrdinary(definition.retry_backoff, unsaid.retry_backoff),
     jitter_seconds: unlessOrdinary(definition.jitter_seconds, unsaid.jitter_seconds),
     max_concurrent: unlessOrdinary(definition.max_concurrent, unsaid.max_concurrent),
-    overlap_policy: definition.overlap_policy,
-    timeout_seconds: definition.timeout_seconds,
+    overlap_policy: unlessOrdinary(definition.overlap_policy, unsaid.overlap_policy),
+    timeout_seconds: unlessOrdinary(definition.timeout_seconds, unsaid.timeout_seconds),
     fire_window_seconds: unlessOrdinary(definition.fire_window_seconds, unsaid.fire_window_seconds),
     misfire_grace_seconds: unlessOrdinary(definition.misfire_grace_seconds, unsaid.misfire_grace_seconds),
     idempotency_key_template: unlessOrdinary(
       definition.idempotency_key_template,
       unsaid.idempotency_key_template,
     ),
-  } satisfies Record<keyof JobDefinition, unknown>)
+  } satisfies Partial<Record<keyof JobDefinition, unknown>>)
+  // Neither is empty: an anchor, a target and a schedule are always said.
+  return { middle: `,${before.slice(1, -1)}`, end: `,${after.slice(1)}` }
 }
 
 /** What is undefined is left out of JSON. */

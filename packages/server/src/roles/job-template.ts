@@ -50,8 +50,8 @@ export async function jobTemplate(
   })
   // The tenant's own least interval is known from here on.
   await creating.minIntervalMs(database, tenant)
-  const { job, text } = creating.define(tenant, input)
-  await creating.checkCommands(database, tenant, job.definition)
-  const route = await routes.of(tenant, job.definition)
+  const { kind, text } = creating.define(tenant, input)
+  await creating.checkCommands(database, tenant, kind.definition)
+  const route = await routes.of(tenant, kind.definition)
   return { tenant, definition: text, route, zoneData: process.versions.tz ?? 'unknown', farMs }
 }

@@ -68,7 +68,7 @@ export class TestEnv {
     if (this.jobs.has(input.name)) throw new Error(`A job is named "${input.name}" already.`)
     const jobId = jobIdOf(newUuid())
     const { calendars = {} } = this.options
-    const made = defineJob(input, { jobId, now: this.clock, minIntervalMs, calendars })
+    const made = defineJob(input, { now: this.clock, minIntervalMs, calendars })
     const job = new TestJob(jobId, input, made, calendars)
     this.jobs.set(input.name, job)
     return { jobId, nextRunAt: job.startAt === null ? null : new Date(job.startAt) }

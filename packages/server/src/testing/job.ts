@@ -1,5 +1,5 @@
 import type { JobDefinition, JobInput } from '@carillon/contract'
-import type { NewJob } from '../pipeline/register/definition.js'
+import { firstStart, type NewJob } from '../pipeline/register/definition.js'
 import { type CalendarSet, parseSchedule, type Schedule } from '../time/schedule.js'
 import { decideTick, type TickDecision } from '../time/missed.js'
 
@@ -15,13 +15,14 @@ export class TestJob {
   constructor(
     readonly id: string,
     readonly input: JobInput,
-    { definition, due, startAt }: NewJob,
+    made: NewJob,
     calendars: CalendarSet,
   ) {
+    const { definition, due } = made
     this.definition = definition
     this.schedule = parseSchedule({ ...definition, calendars })
     this.due = due
-    this.spreadMs = Math.max(0, startAt - due)
+    this.spreadMs = Math.max(0, firstStart(made, id) - due)
   }
 
   get name(): string {

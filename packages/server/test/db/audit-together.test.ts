@@ -108,6 +108,32 @@ test('what was done to one of them is found by its id, the registration included
   }
 })
 
+test('of a call so large that its places are taken before, those that were created are noted, and nobody else', async () => {
+  const { list, register } = await open()
+  await register(['first-0', 'first-1'])
+  await house().query("UPDATE carillon.tenants SET max_jobs = 122 WHERE name = 'together'")
+  try {
+    const made = await register(Array.from({ length: 150 }, (_, at) => `job-${at}`))
+    const created = made.filter(({ status }) => status === 'created')
+    expect(created.map(({ name }) => name)).toEqual(Array.from({ length: 120 }, (_, at) => `job-${at}`))
+    expect(await rows()).toEqual([{ jobs: 2 }, { jobs: 120 }])
+    const [last] = (await list('?limit=1')).data
+    expect(last).toMatchObject({
+      action: 'createJobs',
+      subject: created[119]?.job_id,
+      detail: { name: 'job-119' },
+    })
+    const [own] = (await list(`?subject=${created[60]?.job_id}`)).data
+    expect(own).toMatchObject({
+      detail: { name: 'job-60' },
+      request_id: last?.request_id,
+      actor: last?.actor,
+    })
+  } finally {
+    await house().query("UPDATE carillon.tenants SET max_jobs = NULL WHERE name = 'together'")
+  }
+})
+
 test('of a call that its quota ends, those that were created are noted', async () => {
   const { list, register } = await open()
   await register(['first-0', 'first-1'])

@@ -43,7 +43,7 @@ letter AS MATERIALIZED (
              CASE WHEN NOT pace.current_version THEN d.places
                   WHEN j.definition ->> 'overlap_policy' = 'ALLOW' THEN (j.definition ->> 'max_concurrent')::smallint
                   ELSE 1 END AS as_places,
-             CASE WHEN pace.current_version THEN 1 + (j.definition ->> 'max_retries')::smallint ELSE d.max_attempts END AS as_attempts
+             CASE WHEN pace.current_version THEN 1 + coalesce((j.definition ->> 'max_retries')::smallint, 3) ELSE d.max_attempts END AS as_attempts
     ) goes
     WHERE d.tenant = pace.tenant AND (pace.job IS NULL OR d.job = pace.job)
       AND (pace.fingerprint IS NULL OR d.fingerprint = pace.fingerprint)

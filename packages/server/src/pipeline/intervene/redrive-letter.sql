@@ -32,7 +32,7 @@ letter AS MATERIALIZED (
            CASE WHEN NOT :current THEN d.places
                 WHEN j.definition ->> 'overlap_policy' = 'ALLOW' THEN (j.definition ->> 'max_concurrent')::smallint
                 ELSE 1 END AS as_places,
-           CASE WHEN :current THEN 1 + (j.definition ->> 'max_retries')::smallint ELSE d.max_attempts END AS as_attempts
+           CASE WHEN :current THEN 1 + coalesce((j.definition ->> 'max_retries')::smallint, 3) ELSE d.max_attempts END AS as_attempts
   ) goes
   WHERE d.tenant = :tenant AND d.due = :due AND d.job = :job AND d.origin = :origin AND d.seq = :seq
     AND d.partition = :partition AND j.state NOT IN ('deleted', 'collected')

@@ -243,7 +243,8 @@ leased AS (
       leased_at = clock.now,
       slot = coalesce(chosen.place, q.slot),
       deadline = CASE WHEN :remote THEN clock.now + 1000 * coalesce((
-        SELECT (CASE WHEN j.version = q.version THEN j.definition ELSE old.definition END ->> 'timeout_seconds')::bigint
+        SELECT (('{"timeout_seconds": 300}' || CASE WHEN j.version = q.version THEN j.definition ELSE old.definition END)
+                  ->> 'timeout_seconds')::bigint
         FROM carillon.jobs j
         LEFT JOIN carillon.job_versions old ON old.job = j.job AND old.version = q.version
         WHERE j.job = q.job), 0) END

@@ -19,7 +19,7 @@ WITH clock AS MATERIALIZED (
 orphan AS MATERIALIZED (
   SELECT q.*, q.available_at <= clock.now AS begun,
          q.cancel_requested OR (q.available_at <= clock.now AND (q.attempt >= q.max_attempts OR (
-           SELECT CASE WHEN j.version = q.version THEN j.definition ELSE old.definition END ->> 'on_lost' = 'fail'
+           SELECT CASE WHEN j.version = q.version THEN j.definition ELSE old.definition END ->> 'on_lost' IS NOT DISTINCT FROM 'fail'
            FROM carillon.jobs j
            LEFT JOIN carillon.job_versions old ON old.job = j.job AND old.version = q.version
            WHERE j.job = q.job))) AS final

@@ -5,6 +5,7 @@ import { despiteDeadlocks } from '../../db/deadlock.js'
 import { isAboutARow, isDeadlock } from '../../db/errors.js'
 import { namesCalendar } from '../calendars.js'
 import type { CalendarSet } from '../../time/schedule.js'
+import type { Alike } from './alike.js'
 import type { Candidate } from './candidate.js'
 import { shareCalendars } from './change.js'
 import { mostCharactersAtOnce } from './folding.js'
@@ -26,7 +27,7 @@ export interface BulkOptions {
 /** Rows of one statement: its locks are held no longer than other callers can wait. */
 const mostPerStatement = 1_000
 /** Jobs that are checked in one turn of the event loop: heartbeats and renewals come between. */
-const mostPerTurn = 100
+const mostPerTurn = 250
 
 /** Of a statement that Postgres gives up because of a deadlock. */
 const mostTries = 3
@@ -119,11 +120,15 @@ export class Bulk {
   /** The jobs that are fit to be stored, as many at a time as one statement takes. */
   private async *checked(place: Place, work: Work, calendars: CalendarSet): AsyncGenerator<Batch> {
     const names = new Map<string, number>()
+    const checking: Checking = { calendars, names, alike: this.creating.alike(work.tenant, { calendars }) }
     let batch: Batch = []
     let characters = 0
-    for (const [at, item] of work.items.entries()) {
-      if (at % mostPerTurn === 0) await turn()
-      const checked = this.check(place, work, { item, at, calendars, names })
+    for (let at = 0; at < work.items.length; at++) {
+      if (at % mostPerTurn === 0) {
+        await turn()
+        checking.alike.refresh()
+      }
+      const checked = this.check(place, work, checking, at)
       // Nothing is waited for but where the terms are looked at: ten thousand promises cost more than what they wait for.
       const candidate = checked instanceof Promise ? await checked : checked
       if (candidate === null) continue
@@ -140,12 +145,15 @@ export class Bulk {
   private check(
     place: Place,
     work: Work,
-    { item, at, calendars, names }: Checked,
+    checking: Checking,
+    at: number,
   ): Candidate | null | Promise<Candidate | null> {
     const { tenant, outcomes, onConflict } = work
     try {
+      const item = work.items[at] as BulkItem
       if (item instanceof CarillonError) throw item
-      const candidate = this.creating.define(tenant, item, { calendars })
+      const candidate = checking.alike.candidate(item)
+      const { names } = checking
       const earlier = names.get(item.name)
       if (earlier === undefined) {
         names.set(item.name, at)
@@ -162,9 +170,11 @@ export class Bulk {
       }
       if (work.termsRead || error.code !== 'schedule_too_frequent') return fail()
       work.termsRead = true
-      return this.creating
-        .eased(place.runner, tenant, error)
-        .then((eased) => (eased ? this.check(place, work, { item, at, calendars, names }) : fail()))
+      return this.creating.eased(place.runner, tenant, error).then((eased) => {
+        if (!eased) return fail()
+        checking.alike = this.creating.alike(tenant, { calendars: checking.calendars })
+        return this.check(place, work, checking, at)
+      })
     }
   }
 
@@ -211,11 +221,11 @@ interface Work extends BulkOptions {
   termsRead: boolean
 }
 
-interface Checked {
-  item: BulkItem
-  at: number
+interface Checking {
   calendars: CalendarSet
+  /** Where each name stands in the call. */
   names: Map<string, number>
+  alike: Alike
 }
 
 function undoneOf(items: readonly BulkItem[], outcomes: readonly BulkOutcome[]): BulkOutcome[] {
@@ -228,8 +238,8 @@ function undoneOf(items: readonly BulkItem[], outcomes: readonly BulkOutcome[]):
 function outcomeOf(stored: Stored, onConflict: OnConflict): BulkOutcome {
   switch (stored.status) {
     case 'created': {
-      const { jobId, job } = stored.candidate
-      return { status: 'created', jobId, nextRunAt: job.due }
+      const { jobId, kind } = stored.candidate
+      return { status: 'created', jobId, nextRunAt: kind.due }
     }
     case 'refused':
       return stored.error.code === 'job_name_taken' && onConflict === 'skip'

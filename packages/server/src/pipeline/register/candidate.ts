@@ -1,11 +1,11 @@
 import { CarillonError, type Job, type JobDefinition, type JobInput } from '@carillon/contract'
 import type { DatabaseClock } from '../../db/database-clock.js'
-import { storedText } from '../../db/stored-definition.js'
+import { type StoredParts, storedParts, textOf } from '../../db/stored-definition.js'
 import { type Caller, currentCaller } from '../../platform/caller.js'
 import { jobIdOf, newUuid } from '../../platform/ids.js'
 import type { CalendarSet } from '../../time/schedule.js'
 import type { KeyedCall } from '../idempotency.js'
-import { defineJob, type NewJob } from './definition.js'
+import { defineJob, firstStart, type NewJob } from './definition.js'
 import { type JobRow, jobView, unserved } from './job-view.js'
 
 /** A job that is fit to be stored, with everything that storing it needs. */
@@ -13,15 +13,23 @@ export interface Candidate {
   readonly uuid: string
   readonly jobId: string
   readonly input: JobInput
-  readonly job: NewJob
+  readonly kind: Kind
+  readonly startAt: number
   /** The definition as it is stored. */
   readonly text: string
-  readonly now: number
   readonly terms: Terms
   /** Who wants it: it may be stored together with those of others. */
   readonly caller: Caller | null
   /** What is kept under its idempotency key, if it has one. Made once. */
   answer(): AnswerParts
+}
+
+/** What jobs of one call have in common that differ in their names and payloads only, by the clock of one instant. */
+export interface Kind extends NewJob {
+  /** With the name and the payload of the first of them. */
+  readonly definition: JobDefinition
+  readonly parts: StoredParts
+  readonly now: number
 }
 
 export interface CandidateOptions {
@@ -48,16 +56,33 @@ export function candidateOf(
   uuid = newUuid(),
   caller = currentCaller(),
 ): Candidate {
-  const { databaseClock, checkTarget, maxJobBytes } = options
-  const { minInterval, calendars = {} } = terms
-  const now = databaseClock.atLeast()
+  const now = options.databaseClock.atLeast()
+  return candidateOfKind(options, kindOf(options, input, terms, now), { input, terms, uuid, caller })
+}
+
+/** What is to be known of a job but for its name, its payload and its id. */
+export function kindOf(
+  options: CandidateOptions,
+  input: JobInput,
+  { minInterval, calendars = {} }: Terms,
+  now: number,
+): Kind {
   const minIntervalMs = minInterval === null ? options.minIntervalMs : minInterval * 1000
-  const jobId = jobIdOf(uuid)
-  const job = defineJob(input, { jobId, now, minIntervalMs, calendars })
-  checkTarget(job.definition.target)
-  const text = storedText(job.definition)
+  const job = defineJob(input, { now, minIntervalMs, calendars })
+  options.checkTarget(job.definition.target)
+  return { ...job, parts: storedParts(job.definition), now }
+}
+
+/** One job of a kind. */
+export function candidateOfKind(
+  { maxJobBytes }: Pick<CandidateOptions, 'maxJobBytes'>,
+  kind: Kind,
+  { input, terms, uuid, caller }: Pick<Candidate, 'input' | 'terms' | 'uuid' | 'caller'>,
+): Candidate {
+  const text = textOf(input, kind.parts)
   if (maxJobBytes !== undefined) checkSize(text, maxJobBytes)
-  return new Fit(uuid, jobId, input, job, text, now, terms, caller)
+  const jobId = jobIdOf(uuid)
+  return new Fit(uuid, jobId, input, kind, firstStart(kind, jobId), text, terms, caller)
 }
 
 class Fit implements Candidate {
@@ -67,9 +92,9 @@ class Fit implements Candidate {
     readonly uuid: string,
     readonly jobId: string,
     readonly input: JobInput,
-    readonly job: NewJob,
+    readonly kind: Kind,
+    readonly startAt: number,
     readonly text: string,
-    readonly now: number,
     readonly terms: Terms,
     readonly caller: Caller | null,
   ) {}
@@ -92,14 +117,16 @@ function checkSize(text: string, most: number): void {
 }
 
 /** How the job is shown from its first moment on, without looking at it again. */
-export function viewOf({ uuid, job, now }: Candidate, served: boolean): Job {
-  const { target } = job.definition
+export function viewOf({ uuid, input, kind }: Candidate, served: boolean): Job {
+  const { now, due } = kind
+  const definition = { ...kind.definition, name: input.name, payload: input.payload ?? null }
+  const { target } = definition
   const row: JobRow = {
     job: 0,
     uuid,
     state: 'active',
     version: 1,
-    definition: job.definition,
+    definition,
     created_at: now,
     updated_at: now,
     ended_at: null,
@@ -114,7 +141,7 @@ export function viewOf({ uuid, job, now }: Candidate, served: boolean): Job {
     last_outcome: null,
     kind: target.type,
     task: target.type === 'task' ? target.task : '',
-    next_due: job.due,
+    next_due: due,
     changed_from: null,
     served,
   }
@@ -138,7 +165,7 @@ export interface AnswerParts {
 function answerParts(candidate: Candidate): AnswerParts {
   const { warnings, ...rest } = viewOf(candidate, true)
   const others = warnings.map((warning) => JSON.stringify(warning)).join()
-  const { target } = candidate.job.definition
+  const { target } = candidate.kind.definition
   const warning = unserved({ kind: target.type, task: target.type === 'task' ? target.task : '' })
   return {
     head: `${JSON.stringify(rest).slice(0, -1)},"warnings":[`,

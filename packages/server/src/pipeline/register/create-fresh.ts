@@ -130,7 +130,8 @@ function haveOneActor(candidates: readonly Candidate[], { actor, key, operation 
   )
 }
 
-function fatesOf(row: FreshRow, routes: readonly number[]): Fate[] {
+/** The first `granted` are created, the others refused. */
+export function fatesOf(row: Omit<FreshRow, 'keys_free'>, routes: readonly number[]): Fate[] {
   const { granted, min_interval: minInterval, max_jobs: maxJobs } = row
   if (!row.as_checked) return routes.map(() => ({ outcome: 'other_terms', minInterval }))
   if (granted === null) return routes.map(() => ({ outcome: 'uncounted' }))
@@ -139,7 +140,10 @@ function fatesOf(row: FreshRow, routes: readonly number[]): Fate[] {
     row.full_up === true
       ? { outcome: 'over_quota', maxJobs }
       : { outcome: 'over_rate', waitMs: row.wait_ms ?? 0 }
-  return routes.map((route, at) =>
-    at < granted ? { outcome: 'created', served: served?.has(route) ?? true } : refused,
-  )
+  const createdServed: Fate = { outcome: 'created', served: true }
+  const createdUnserved: Fate = { outcome: 'created', served: false }
+  return routes.map((route, at) => {
+    if (at >= granted) return refused
+    return (served?.has(route) ?? true) ? createdServed : createdUnserved
+  })
 }

@@ -3,10 +3,12 @@ import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { newUuid } from '../../platform/ids.js'
 import { type Answer, keyInUse } from '../idempotency.js'
+import { Alike } from './alike.js'
 import { type Candidate, type CandidateOptions, candidateOf, type Terms } from './candidate.js'
 import { nameTaken } from './change.js'
 import { createJobs, type Fate, type Quota } from './create.js'
 import { createFreshJobs, FreshNames, isNotFresh } from './create-fresh.js'
+import { createPlacedJobs, placedBy } from './create-placed.js'
 import { giveBack, overQuota, overRate, recount } from './quota.js'
 import type { Routes } from './routes.js'
 
@@ -18,6 +20,8 @@ const settingsStatement = statement<
 /** Where statements run: each for itself, or all inside one transaction. */
 export interface Place {
   runner: Runner
+  /** Each statement is a transaction of its own. */
+  alone: boolean
   /** Where a statement may be tried that perhaps fails: it undoes nothing but itself. Null: nowhere here. */
   trial: (<Result>(work: () => Promise<Result>) => Promise<Result>) | null
   transaction<Result>(work: (inside: Runner) => Promise<Result>): Promise<Result>
@@ -26,13 +30,14 @@ export interface Place {
 export function eachForItself(database: Database): Place {
   return {
     runner: database,
+    alone: true,
     trial: (work) => work(),
     transaction: (work) => database.transaction(work),
   }
 }
 
 export function allInside(inside: Runner): Place {
-  return { runner: inside, trial: null, transaction: (work) => work(inside) }
+  return { runner: inside, alone: false, trial: null, transaction: (work) => work(inside) }
 }
 
 /** As allInside, for so many jobs that it pays to go back, perhaps, to before their statement. */
@@ -86,6 +91,11 @@ export class Creating {
     uuid = newUuid(),
   ): Candidate {
     return candidateOf(this.options, input, { ...terms, minInterval: this.ownInterval(tenant) }, uuid)
+  }
+
+  /** For the jobs of one call, by the terms of now. */
+  alike(tenant: number, terms: Omit<Terms, 'minInterval'>): Alike {
+    return new Alike(this.options, { ...terms, minInterval: this.ownInterval(tenant) })
   }
 
   /** Whether terms that refused a job are no longer those of its tenant, so that it may be checked again. */
@@ -159,7 +169,7 @@ export class Creating {
   async makeRoutes(tenant: number, batch: readonly { candidate: Candidate }[]): Promise<void> {
     await this.options.routes.make(
       tenant,
-      batch.map(({ candidate }) => candidate.job.definition),
+      batch.map(({ candidate }) => candidate.kind.definition),
     )
   }
 
@@ -172,7 +182,7 @@ export class Creating {
     const command = open.find(({ candidate }) => runsCommand(candidate))
     if (command === undefined) return open
     try {
-      await this.checkCommands(runner, tenant, command.candidate.job.definition)
+      await this.checkCommands(runner, tenant, command.candidate.kind.definition)
       return open
     } catch (error) {
       if (!(error instanceof CarillonError)) throw error
@@ -184,18 +194,21 @@ export class Creating {
   }
 
   private async send(
-    { runner, trial }: Place,
+    { runner, alone, trial }: Place,
     { tenant, look }: { tenant: number; look: boolean },
     open: readonly Open[],
   ): Promise<Fate[]> {
     if (open.length === 0) return []
     const candidates = open.map(({ candidate }) => candidate)
-    const definitions = candidates.map(({ job }) => job.definition)
+    const definitions = candidates.map(({ kind }) => kind.definition)
     const routes = await this.options.routes.ofMany(tenant, definitions, runner)
     const call = { tenant, look, quota: this.options.quota }
     if (trial !== null && this.freshNames.likely(tenant)) {
       try {
-        const created = await trial(() => createFreshJobs(runner, call, candidates, routes))
+        const caller = alone ? placedBy(call, candidates) : null
+        const created = await (caller === null
+          ? trial(() => createFreshJobs(runner, call, candidates, routes))
+          : createPlacedJobs(runner, call, { candidates, routes, caller }))
         if (created !== null) return created
       } catch (error) {
         if (!isNotFresh(error)) throw error
@@ -268,8 +281,8 @@ function settled(candidate: Candidate, fate: Fate): Stored {
   }
 }
 
-function runsCommand({ job }: Candidate): boolean {
-  return job.definition.target.type === 'command'
+function runsCommand({ kind }: Candidate): boolean {
+  return kind.definition.target.type === 'command'
 }
 
 function commandsNotAllowed(): CarillonError {

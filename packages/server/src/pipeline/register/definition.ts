@@ -19,14 +19,19 @@ export interface NewJob {
   /** Every tick up to here is none of this job's. */
   from: number
   due: number
+  /** Where its id adds nothing to it (firstStart). */
   startAt: number
+}
+
+/** When a new job starts for the first time. The instant of a one-off is meant as it is. */
+export function firstStart({ definition, oneOff, startAt }: NewJob, jobId: string): number {
+  return oneOff ? startAt : startAt + spreadMs(jobId, definition)
 }
 
 const defaultTemplate = '{{job_id}}:{{scheduled_at_unix}}'
 const defaultGraceMs = 3_600_000
 
 export interface Registration {
-  jobId: string
   now: number
   minIntervalMs: number
   calendars: CalendarSet
@@ -34,7 +39,7 @@ export interface Registration {
 
 /** Fills in the defaults, checks what the schema cannot say, and finds the first tick after `now`. */
 export function defineJob(input: JobInput, registration: Registration): NewJob {
-  const { jobId, now, minIntervalMs, calendars } = registration
+  const { now, minIntervalMs, calendars } = registration
   checkRetryRequest(input)
   const definition = withDefaults(input, now)
   checkDefinition(definition)
@@ -43,7 +48,7 @@ export function defineJob(input: JobInput, registration: Registration): NewJob {
   const due = schedule.next(now)
   if (due === null) throw new CarillonError('schedule_never_fires', { errors: [neverFires] })
   checkFrequency(schedule, now, minIntervalMs)
-  return { definition, oneOff: false, from: now, due, startAt: due + spreadMs(jobId, definition) }
+  return { definition, oneOff: false, from: now, due, startAt: due }
 }
 
 /** Named one by one: to copy all fields of a definition costs more than to read a schedule that is known. */

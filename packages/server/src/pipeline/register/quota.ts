@@ -9,6 +9,10 @@ const recountStatement = statement<{ tenant: number }, { jobs: number }>(
   new URL('./recount-jobs.sql', import.meta.url),
 )
 
+const closeStatement = statement<{ tenant: number }, { tenant: number }>(
+  new URL('./close-job-count.sql', import.meta.url),
+)
+
 const giveBackStatement = statement<
   { tenant: number; places: number; recounted_at: number },
   { jobs: number }
@@ -24,6 +28,7 @@ const quotaRetrySeconds = 10
 export async function recount(inside: Runner, tenant: number): Promise<boolean> {
   const locked = await inside.run(lockStatement, { tenant, every_ms: recountEveryMs })
   if (locked.length === 0) return false
+  await inside.run(closeStatement, { tenant })
   await inside.run(recountStatement, { tenant })
   return true
 }

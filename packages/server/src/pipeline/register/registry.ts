@@ -326,7 +326,7 @@ export class Registry {
   private created(stored: Stored): Extract<Stored, { status: 'created' }> {
     if (stored.status !== 'created')
       throw stored.status === 'known' ? new Error('A key was kept.') : stored.error
-    if (isNear(stored.candidate.job.startAt, stored.candidate.now)) this.options.onChanged()
+    if (isNear(stored.candidate.startAt, stored.candidate.kind.now)) this.options.onChanged()
     return stored
   }
 

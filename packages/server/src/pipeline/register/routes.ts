@@ -35,12 +35,11 @@ export class Routes {
 
   /** In the order of the definitions. Asks only for those that are new here, all at once. */
   async ofMany(tenant: number, definitions: readonly Routed[], runner: Runner): Promise<number[]> {
-    const keys = definitions.map((definition) => keyOf(tenant, definition))
+    const keys = keysOf(tenant, definitions)
     const unknown = new Map<string, Routed>()
-    for (const [at, key] of keys.entries()) {
-      const definition = definitions[at]
-      if (!this.known.has(key) && definition !== undefined) unknown.set(key, definition)
-    }
+    keys.forEach((key, at) => {
+      if (!this.known.has(key)) unknown.set(key, definitions[at] as Routed)
+    })
     const made = unknown.size === 0 ? this.known : await this.ensure(tenant, [...unknown.values()], runner)
     return keys.map((key) => {
       const route = this.known.get(key) ?? made.get(key)
@@ -64,6 +63,16 @@ export class Routes {
     for (const [key, route] of made) this.known.set(key, route)
     return made
   }
+}
+
+/** Jobs of one kind have one definition here. */
+function keysOf(tenant: number, definitions: readonly Routed[]): string[] {
+  const known = new Map<Routed, string>()
+  return definitions.map((definition) => {
+    const key = known.get(definition) ?? keyOf(tenant, definition)
+    known.set(definition, key)
+    return key
+  })
 }
 
 function keyOf(tenant: number, { target, priority }: Routed): string {

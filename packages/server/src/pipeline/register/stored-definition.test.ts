@@ -4,7 +4,7 @@ import { defineJob } from './definition.js'
 import { storedText, wholeDefinition } from '../../db/stored-definition.js'
 
 function definitionOf(input: Partial<JobInput>): JobDefinition {
-  const terms = { jobId: 'job_00000000000000000000000001', now: 1_794_833_650_925, minIntervalMs: 1_000 }
+  const terms = { now: 1_794_833_650_925, minIntervalMs: 1_000 }
   const calendars = { holidays: { dates: ['2030-01-01'] } }
   return defineJob({ name: 'a', schedule: '0 9 * * *', ...input }, { ...terms, calendars }).definition
 }
@@ -29,6 +29,7 @@ const unusual: Partial<JobInput> = {
   payload: { a: null },
   idempotency_key_template: '{{job_id}}',
   retry: { backoff: 'fixed', base_ms: 2, cap_ms: 3, max_attempts: 9, max_elapsed_seconds: 5 },
+  max_retries: 7,
   on_lost: 'fail',
   missed_window: 'SKIP',
   max_missed: 1,
@@ -52,16 +53,12 @@ describe('a definition', () => {
     expect(wholeDefinition(stored(value))).toEqual(value)
   })
 
-  test('is stored without what most jobs leave as it is, and with what statements read', () => {
+  test('is stored without what most jobs leave as it is', () => {
     expect(stored(definition)).toEqual({
       name: 'a',
       schedule: '0 9 * * *',
       anchor: 1_794_833_650_925,
       target: { type: 'task', task: 'a' },
-      max_retries: 3,
-      on_lost: 'retry',
-      overlap_policy: 'SKIP',
-      timeout_seconds: 300,
     })
   })
 
@@ -94,13 +91,17 @@ describe('a definition', () => {
       fire_window_seconds: 0,
       payload: null,
       idempotency_key_template: '{{job_id}}:{{scheduled_at_unix}}',
+      max_retries: 3,
       retry_backoff: 'exponential',
       retry: { base_ms: 1_000, factor: 2, cap_ms: 300_000 },
+      on_lost: 'retry',
       missed_window: 'RUN_ONCE',
       max_missed: 10,
       misfire_grace_seconds: null,
+      overlap_policy: 'SKIP',
       max_concurrent: null,
       priority: 5,
+      timeout_seconds: 300,
     })
   })
 

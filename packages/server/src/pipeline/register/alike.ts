@@ -1,0 +1,74 @@
+import type { JobInput } from '@carillon/contract'
+import { type Caller, currentCaller } from '../../platform/caller.js'
+import { newUuid } from '../../platform/ids.js'
+import {
+  type Candidate,
+  type CandidateOptions,
+  candidateOfKind,
+  type Kind,
+  kindOf,
+  type Terms,
+} from './candidate.js'
+
+/** What is known of a kind holds for so long: ticks that pass between the check of a job and its storing are late. */
+const mostAgeMs = 1_000
+
+/**
+ * Checks the jobs of one call. Most differ from one another in name and payload only: what follows from the rest is found once for
+ * all of a kind. A job that is refused is checked anew each time, so that its error is its own.
+ */
+export class Alike {
+  private readonly kinds = new Map<string, Kind>()
+  private readonly caller: Caller | null = currentCaller()
+  private now: number
+
+  /** `terms`: those of all its jobs. */
+  constructor(
+    private readonly options: CandidateOptions,
+    readonly terms: Terms,
+  ) {
+    this.now = options.databaseClock.atLeast()
+  }
+
+  candidate(input: JobInput): Candidate {
+    const { options, terms, caller } = this
+    return candidateOfKind(options, this.kindOf(input), { input, terms, uuid: newUuid(), caller })
+  }
+
+  /** To be called now and then: from here on jobs are registered as of now, if they were not lately. */
+  refresh(): void {
+    const now = this.options.databaseClock.atLeast()
+    if (now - this.now < mostAgeMs) return
+    this.now = now
+    this.kinds.clear()
+  }
+
+  private kindOf(input: JobInput): Kind {
+    const likeness = likenessOf(input)
+    if (likeness === null) return kindOf(this.options, input, this.terms, this.now)
+    const known = this.kinds.get(likeness)
+    if (known !== undefined) return known
+    const kind = kindOf(this.options, input, this.terms, this.now)
+    this.kinds.set(likeness, kind)
+    return kind
+  }
+}
+
+/**
+ * The same text for jobs that have the same fields and values, in the same order, but for name and payload. Null for a job whose
+ * target follows from its name. Values carry their lengths: where one ends is not up to what stands in it.
+ */
+function likenessOf(input: JobInput): string | null {
+  if (input.target === undefined) return null
+  let likeness = ''
+  for (const field in input) {
+    if (field === 'name' || field === 'payload') continue
+    const value: unknown = input[field as keyof JobInput]
+    if (typeof value === 'string') likeness += `${field}"${value.length}:${value}`
+    else {
+      const text = JSON.stringify(value)
+      likeness += `${field}=${text.length}:${text}`
+    }
+  }
+  return likeness
+}
