@@ -37,8 +37,10 @@ describe('a timing wheel', () => {
     wheel.insert(1, start + 10, 1)
     expect(wheel.insert(1, start + 3_000, 2)).toBe(true)
     expect(wheel.size).toBe(1)
+    expect(wheel.at(1)).toBe(start + 3_000)
     expect(advance(wheel, 2_999)).toEqual([])
     expect(advance(wheel, 3_000)).toEqual([[1, 3_000, 2]])
+    expect(wheel.at(1)).toBeNull()
   })
 
   it('refuses a timer too many and has room again when one has left', () => {

@@ -82,6 +82,12 @@ export class TimingWheel {
     return this.#index.find(key) !== none
   }
 
+  /** When the timer of this key is due; null when there is none. */
+  at(key: number): number | null {
+    const row = this.#index.find(key)
+    return row === none ? null : this.#timers.at(row)
+  }
+
   /**
    * Hands out the timers with `at <= to`, earliest first, at most `most` of them, and answers how many. The rest comes
    * with the next call. A timer has left the wheel when `take` is called: `take` may insert and cancel, and what it

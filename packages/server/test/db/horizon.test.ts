@@ -169,15 +169,15 @@ test('a timer that waits for a moment of its own is heard of too when it is chan
   const { partition, start_at: startAt } = await timerOf(house(), job)
   if (startAt === null) throw new Error('the job has a tick ahead')
   horizon.lookAgainAt(job.key, { partition, startAt }, (await house().now()) + 50_000)
-  expect(horizon.waits(job.key, startAt)).toBe(true)
-  expect(horizon.waits(job.key, startAt + 1)).toBe(false)
+  expect(horizon.knows(job.key, startAt)).toBe(true)
+  expect(horizon.knows(job.key, startAt + 1)).toBe(false)
   await house().query('UPDATE carillon.timers SET due = NULL, start_at = NULL WHERE job = $1', [job.key])
   await house().query('UPDATE carillon.jobs SET changed_at = $2 WHERE job = $1', [
     job.key,
     await house().now(),
   ])
   await horizon.refresh()
-  expect(horizon.waits(job.key, startAt)).toBe(false)
+  expect(horizon.knows(job.key, startAt)).toBe(false)
   expect(horizon.size).toBe(0)
 })
 

@@ -20,12 +20,12 @@ async function reach(node: TestNode, instant: number): Promise<void> {
 }
 
 describe('the scan', () => {
-  function scanOf(node: TestNode, waits: (job: number) => boolean, intervalMs = 0) {
+  function scanOf(node: TestNode, knows: (job: number, startAt: number) => boolean, intervalMs = 0) {
     return new Scan({
       database: node.database,
       databaseClock: node.databaseClock,
       clock: house().clock,
-      horizon: { waits } as Partial<Horizon> as Horizon,
+      horizon: { knows } as Partial<Horizon> as Horizon,
       owned: () => node.ownership.current(),
       aheadMs: 2_000,
       intervalMs,
@@ -60,6 +60,20 @@ describe('the scan', () => {
     expect(scan.goesOn).toBe(false)
   })
 
+  test('does not find what is fired beside it, nor what the wheel knows as it is', async () => {
+    const node = await house().node()
+    const job = await node.register({ schedule: '@every 1h' })
+    const { horizon } = node.tier
+    await horizon.refresh()
+    const startAt = (await house().now()) + 1_000
+    const [beside, known, moved, unknown] = await crowd(house(), job, { count: 4, startAt, partition: 9 })
+    horizon.startsAt(known as number, 9, startAt)
+    horizon.startsAt(moved as number, 9, startAt + 1)
+    const scan = scanOf(node, (key, at) => horizon.knows(key, at))
+    const found = await scan.runOnce((key, at) => key === beside && at === startAt)
+    expect([...found]).toEqual([moved, unknown].map((key) => [key, { partition: 9, startAt }]))
+  })
+
   test('looks no more often than its interval, and not beyond the staging time', async () => {
     const node = await house().node()
     const job = await node.register({ schedule: '@every 1h' })
@@ -92,7 +106,7 @@ describe('a scan from the bottom of the index that is dear', () => {
       database: slow as unknown as Database,
       databaseClock: node.databaseClock,
       clock: house().clock,
-      horizon: { waits: () => waits } as unknown as Horizon,
+      horizon: { knows: () => waits } as unknown as Horizon,
       owned: () => owned ?? node.ownership.current(),
       aheadMs: 2_000,
       intervalMs: 0,

@@ -5,9 +5,11 @@ import { namesCalendar, readCalendars } from '../calendars.js'
 import { readTickChanges, type TickChanges } from '../tick-changes.js'
 import { Aftermath, type AftermathOptions } from './aftermath.js'
 import type { OwnedPartition } from './fire-statement.js'
+import { Findings } from './findings.js'
 import { Gathering } from './gathering.js'
 import type { Horizon, Whereabouts } from './horizon.js'
 import { KnownTimers } from './known-timers.js'
+import { Lanes } from './lanes.js'
 import type { Load } from './load.js'
 import type { DueTimer, Terms } from './plan.js'
 import { type PassPlan, Planning } from './planning.js'
@@ -56,10 +58,11 @@ export class Firing {
     owned: [],
     partitions: new Set(),
   }
-  /** What the last scan found and no pass has looked at yet, by job: a scan after an outage finds more than a pass takes. */
-  private found = new Map<number, Whereabouts>()
+  private readonly findings: Findings
+  private readonly lanes = new Lanes((ready, plan) => this.fireLane(ready, plan))
 
   constructor(private readonly options: FiringOptions) {
+    this.findings = new Findings(options.scan)
     this.planning = new Planning(options)
     this.proposing = new Proposing(options, {
       known: this.known,
@@ -68,7 +71,12 @@ export class Firing {
     })
   }
 
-  /** One pass over the owned partitions. Answers true when there is more than fits. */
+  /**
+   * One pass over the owned partitions. Answers true when there is more than fits.
+   *
+   * In a crowd, where there is as much as a pass takes, its statements go on while the next pass is made, and the table is scanned
+   * beside them: nothing waits for anything else. Otherwise a pass ends with its last statement.
+   */
   async runOnce(): Promise<boolean> {
     const { owned, scan, horizon, load } = this.options
     this.callOff?.()
@@ -77,7 +85,6 @@ export class Firing {
       load.passed(0)
       return false
     }
-    if (this.found.size === 0) this.found = await scan.runOnce()
     const now = this.options.databaseClock.atLeast()
     const aheadMs = this.aheadMs(now)
     // What the wheel knew of comes first in every pass, however much a scan has found.
@@ -85,14 +92,25 @@ export class Firing {
     const full = wanted.size >= mostPerPass
     this.gathered(wanted.size)
     const overdueMs = full ? this.overdueMs(now) : 0
-    this.takeFound(wanted)
-    let lagMs = await this.fireThose(wanted, aheadMs)
+    // One that is being fired goes on from there, whatever the wheel was told meanwhile.
+    for (const job of this.lanes.jobs()) wanted.delete(job)
+    if (full) this.findings.lookBeside(this.lanes.jobs())
+    else await this.calmDown(wanted)
+    this.findings.moveTo(wanted, mostPerPass)
+    await this.fireThose(wanted, aheadMs, full)
     const mistaken = this.proposing.takeMistaken()
-    if (mistaken.size > 0) lagMs = Math.max(lagMs, await this.fireThose(mistaken, aheadMs))
-    load.passed(Math.max(lagMs, overdueMs))
-    const more = full || this.found.size > 0 || scan.goesOn
+    if (mistaken.size > 0) await this.fireThose(mistaken, aheadMs, full)
+    const latestMs = this.lanes.takeLatestMs()
+    if (latestMs !== null || !full) load.passed(Math.max(latestMs ?? 0, overdueMs))
+    const more = full || this.findings.size > 0 || scan.goesOn
     if (!more) this.wakeForNext()
     return more
+  }
+
+  /** Before a look that is waited for: what is under way from a crowd is over, and seen as it is. */
+  private async calmDown(wanted: ReadonlyMap<number, Whereabouts>): Promise<void> {
+    await this.lanes.settled()
+    await this.findings.look((job, startAt) => wanted.get(job)?.startAt === startAt)
   }
 
   private gathered(ticks: number): void {
@@ -121,15 +139,7 @@ export class Firing {
 
   stop(): void {
     this.callOff?.()
-  }
-
-  private takeFound(wanted: Map<number, Whereabouts>): void {
-    let taken = 0
-    for (const [job, whereabouts] of this.found) {
-      if (taken++ >= mostPerPass) break
-      this.found.delete(job)
-      wanted.set(job, whereabouts)
-    }
+    this.lanes.stop()
   }
 
   private aheadMs(now: number): number {
@@ -140,18 +150,22 @@ export class Firing {
     return aheadMs
   }
 
+  private async fireThose(wanted: Map<number, Whereabouts>, aheadMs: number, crowd: boolean): Promise<void> {
+    this.findings.taken(wanted.keys())
+    await this.readAndFire(wanted, aheadMs)
+    await (crowd ? this.lanes.wantMore() : this.lanes.settled())
+  }
+
   /** Those that are known at once; others are read part by part, each while the one before it is fired. */
-  private async fireThose(wanted: Map<number, Whereabouts>, aheadMs: number): Promise<number> {
+  private async readAndFire(wanted: Map<number, Whereabouts>, aheadMs: number): Promise<void> {
     const { known, unknown } = this.toRead(wanted)
     let reading = this.read(unknown, 0)
-    let lagMs = known.length === 0 ? 0 : await this.fireAll(known, aheadMs)
+    await this.fireAll(known, aheadMs)
     for (let at = mostPerRead; ; at += mostPerRead) {
       const timers = await reading
-      if (timers.length > 0 || at < unknown.length) {
-        reading = this.read(unknown, at)
-        lagMs = Math.max(lagMs, await this.fireAll(timers, aheadMs))
-      }
-      if (at >= unknown.length) return lagMs
+      if (at < unknown.length) reading = this.read(unknown, at)
+      await this.fireAll(timers, aheadMs)
+      if (at >= unknown.length) return
     }
   }
 
@@ -198,8 +212,9 @@ export class Firing {
     return reading
   }
 
-  /** Answers how late the latest of the fresh ticks was. */
-  private async fireAll(timers: DueTimer[], aheadMs: number): Promise<number> {
+  /** Gives those whose moment has come to the statements. */
+  private async fireAll(timers: DueTimer[], aheadMs: number): Promise<void> {
+    if (timers.length === 0) return
     const near = timers.filter((timer) => this.isReady(timer, aheadMs))
     const changes = await this.changesOf(near)
     const ready = near.filter((timer) => !this.waitsToBePassed(timer, changes.get(timer.job)))
@@ -207,14 +222,10 @@ export class Firing {
       this.options.database,
       ready.flatMap(({ tenant, definition }) => (namesCalendar(definition) ? [tenant] : [])),
     )
-    const plan = { terms: this.terms(), calendars, changes }
-    const lanes = inLanes(ready)
-    // All of them to their end, also beside one that fails: the next pass must not meet a statement of this one.
-    const ended = await Promise.allSettled(lanes.map((lane) => this.fireLane(lane, plan)))
-    return Math.max(0, ...ended.map(valueOf))
+    this.lanes.add(ready, { terms: this.terms(), calendars, changes })
   }
 
-  /** One statement after the other, each planned while those of other lanes are under way. */
+  /** One statement after the other, each planned while those of other lanes are under way. Answers how late the latest tick was. */
   private async fireLane(ready: readonly DueTimer[], plan: PassPlan): Promise<number> {
     let lagMs = 0
     for (let at = 0; at < ready.length; ) {
@@ -287,22 +298,3 @@ export class Firing {
 
 /** The loop comes by itself before that. */
 const longestSleepMs = 60_000
-
-/** Fewer than this are one statement. */
-const worthTwoLanes = 500
-
-/**
- * Ticks in two lanes, whose statements are under way at once. By partition: of each there is one statement at a time, or a late
- * one could overtake another of the same job.
- */
-function inLanes(timers: DueTimer[]): DueTimer[][] {
-  if (timers.length < worthTwoLanes) return [timers]
-  const even = timers.filter(({ partition }) => partition % 2 === 0)
-  const odd = timers.filter(({ partition }) => partition % 2 !== 0)
-  return [even, odd]
-}
-
-function valueOf(settled: PromiseSettledResult<number>): number {
-  if (settled.status === 'rejected') throw settled.reason
-  return settled.value
-}

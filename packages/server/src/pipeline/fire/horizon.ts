@@ -81,23 +81,36 @@ export class Horizon {
     return !heardAll || !readAll
   }
 
-  /** Timers to look at now: those that start within `aheadMs`, and those whose moment has come. */
+  /**
+   * Timers to look at now: those that start within `aheadMs`, and those whose moment has come. Of more than `most` half are of either
+   * kind: jobs that are behind, and come up again at once, must not keep out those that were never looked at.
+   */
   take(now: number, aheadMs: number, most: number): Map<number, Whereabouts> {
     this.begin()
     const taken = new Map<number, Whereabouts>()
+    const comingUp = Math.min(this.far.countThrough(now + aheadMs), Math.floor(most / 2))
+    this.takeNear(now, most - comingUp, taken)
+    this.far.advance(now + aheadMs, most - taken.size, (job, startAt, partition) => {
+      taken.set(job, { partition, startAt })
+    })
+    if (taken.size < most) this.takeNear(now, most - taken.size, taken)
+    return taken
+  }
+
+  private takeNear(now: number, most: number, taken: Map<number, Whereabouts>): void {
     this.near.advance(now, most, (job, _at, partition) => {
       const startAt = this.nearStarts.get(job)
       this.nearStarts.delete(job)
       if (startAt !== undefined) taken.set(job, { partition, startAt })
     })
-    this.far.advance(now + aheadMs, Math.max(0, most - taken.size), (job, startAt, partition) => {
-      taken.set(job, { partition, startAt })
-    })
-    return taken
   }
 
-  /** Whether the timer waits for a moment of its own, as the tick that starts then. */
-  waits(job: number, startAt: number): boolean {
+  /** Whether the timer will come up as the tick that starts then, or waits for a moment of its own as that. */
+  knows(job: number, startAt: number): boolean {
+    return this.waits(job, startAt) || this.far.at(job) === startAt
+  }
+
+  private waits(job: number, startAt: number): boolean {
     return this.nearStarts.get(job) === startAt
   }
 

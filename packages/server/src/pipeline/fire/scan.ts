@@ -9,6 +9,13 @@ interface SeenTimer {
   job: number
   partition: number
   start_at: number
+}
+
+/** Columns, not rows: of a crowd there are tens of thousands, and a row is taken apart field by field. */
+interface SeenTimers {
+  jobs: number[]
+  partitions: number[]
+  start_ats: number[]
   now: number
 }
 
@@ -20,7 +27,7 @@ const scanStatement = statement<
     ahead_ms: number
     most_per_partition: number
   },
-  SeenTimer
+  SeenTimers
 >(new URL('./scan-due.sql', import.meta.url))
 
 export interface ScanOptions {
@@ -41,6 +48,9 @@ const slackMs = 30_000
 /** What lies further back is found by a scan from the bottom, at most so long after. */
 const mostBetweenFullMs = 2_000
 
+/** Whether the job is fired beside a look, or will be, as it was seen there: then it is no finding. */
+export type Overtaken = (job: number, startAt: number) => boolean
+
 /**
  * Looks in the table itself for timers that start soon, at its own interval. The wheel's feed may miss a change that was
  * committed late; nothing is missed here.
@@ -55,7 +65,7 @@ export class Scan {
   /** By partition whose page was full: the last timer of it, after which the next scan goes on. */
   private readonly ends = new Map<number, SeenTimer>()
   private readonly fromTheBottom: Seldom
-  /** While many are seen and all of them wait already, looking takes no more than its share of the time. */
+  /** While many are seen and all of them are known already, looking takes no more than its share of the time. */
   private readonly ofTheKnown: Seldom
   /** What the pages of the sweep under way have shown. */
   private sweep: { begun: number; seen: number; foundSome: boolean } | null = null
@@ -78,8 +88,11 @@ export class Scan {
     this.ofTheKnown.demand()
   }
 
-  /** Timers that start soon and that do not wait for a moment of their own; none when it is not yet time to look. */
-  async runOnce(): Promise<Map<number, Whereabouts>> {
+  /**
+   * Timers that start soon and that the wheel does not know as that; none when it is not yet time to look. Asked of each at
+   * the end: those that were fired meanwhile it may have seen as they were before.
+   */
+  async runOnce(isOvertaken: Overtaken = nobody): Promise<Map<number, Whereabouts>> {
     const { database, databaseClock, clock, horizon, owned, aheadMs, intervalMs } = this.options
     const found = new Map<number, Whereabouts>()
     const begun = clock.monotonic()
@@ -90,7 +103,7 @@ export class Scan {
     const full = this.fromTheBottom.isDue() || partitions.some((partition) => !this.known.has(partition))
     const from = full ? 0 : databaseClock.atLeast() - slackMs
     const sample = databaseClock.begin()
-    const timers = await database.run(scanStatement, {
+    const [seen] = await database.run(scanStatement, {
       partitions,
       from_starts: partitions.map((partition) => this.ends.get(partition)?.start_at ?? from),
       from_jobs: partitions.map((partition) => this.ends.get(partition)?.job ?? 0),
@@ -98,13 +111,15 @@ export class Scan {
       most_per_partition: mostPerPartition,
     })
     if (full) this.scannedFromTheBottom(partitions, begun)
-    const [first] = timers
-    if (first !== undefined) sample(first.now)
-    for (const { job, partition, start_at: startAt } of timers) {
-      if (!horizon.waits(job, startAt)) found.set(job, { partition, startAt })
-    }
-    this.turnPages(timers)
-    this.paceAfter(timers.length, found.size > 0, begun)
+    if (seen !== undefined) sample(seen.now)
+    const jobs = seen?.jobs ?? []
+    jobs.forEach((job, at) => {
+      const startAt = seen?.start_ats[at] as number
+      if (!horizon.knows(job, startAt) && !isOvertaken(job, startAt))
+        found.set(job, { partition: seen?.partitions[at] as number, startAt })
+    })
+    if (seen !== undefined) this.turnPages(seen)
+    this.paceAfter(jobs.length, found.size > 0, begun)
     return found
   }
 
@@ -125,14 +140,26 @@ export class Scan {
   }
 
   /** Timers that wait, or that cannot be read, must not keep the page from those behind them. */
-  private turnPages(timers: readonly SeenTimer[]): void {
-    const pages = new Map<number, { rows: number; last: SeenTimer }>()
-    for (const timer of timers) {
-      pages.set(timer.partition, { rows: (pages.get(timer.partition)?.rows ?? 0) + 1, last: timer })
-    }
+  private turnPages({ jobs, partitions, start_ats }: SeenTimers): void {
+    const pages = new Map<number, { rows: number; last: number }>()
+    partitions.forEach((partition, at) => {
+      const page = pages.get(partition)
+      if (page === undefined) pages.set(partition, { rows: 1, last: at })
+      else {
+        page.rows += 1
+        page.last = at
+      }
+    })
     this.ends.clear()
     for (const [partition, { rows, last }] of pages)
-      if (rows >= mostPerPartition) this.ends.set(partition, last)
+      if (rows >= mostPerPartition)
+        this.ends.set(partition, {
+          partition,
+          job: jobs[last] as number,
+          start_at: start_ats[last] as number,
+        })
     this.cutShort = this.ends.size > 0
   }
 }
+
+const nobody: Overtaken = () => false
