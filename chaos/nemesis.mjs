@@ -79,6 +79,7 @@ export class Nemesis {
     } finally {
       await fault.heal(context, state)
     }
+    journal.append({ lifted: number, at: now() })
     await context.fleet.heal()
     this.made[fault.name] = (this.made[fault.name] ?? 0) + 1
     const settled = await context.observer.settled(context.schedulers, 3 * context.ttlMs + 15_000)

@@ -9,9 +9,6 @@ import { Timeline, Windows } from './timeline.mjs'
 import { Verdict } from './verdict.mjs'
 import { EpochOrder, judgeIncarnations, judgeWrites } from './writes.mjs'
 
-/** How long after it was healed a fault may still show: a rescue, and the retry after it. */
-const slackMs = 3_000
-
 /**
  * @param {{
  *   settings: { ttlMs: number, runLeaseMs: number, end: number, calendars: object },
@@ -67,21 +64,17 @@ export async function check({ settings, nemesis, client, deliveries, tables, led
 function frameOf(settings, nemesis, tables) {
   const incarnations = new Map(tables.incarnations.map((one) => [one.incarnation, one]))
   const clock = new Timeline(nemesis.filter(({ clock }) => clock === 'database'))
-  const healedAt = new Map(
-    nemesis.filter(({ healed }) => healed !== undefined).map(({ healed, at }) => [healed, at]),
+  const liftedAt = new Map(
+    nemesis.filter(({ lifted }) => lifted !== undefined).map(({ lifted, at }) => [lifted, at]),
   )
   const faults = nemesis
     .filter(({ fault }) => fault !== undefined)
-    .map((entry) => ({ ...entry, until: healedAt.get(entry.number) ?? Number.POSITIVE_INFINITY }))
+    .map((entry) => ({ ...entry, lifted: liftedAt.get(entry.number) ?? Number.POSITIVE_INFINITY }))
   const starts = nemesis.filter(({ started }) => started !== undefined)
-  const windows = new Windows(faults, starts, incarnations, clock, slackMs + settings.runLeaseMs)
-  const still = new Windows(
-    faults.filter(({ fault }) => fault === 'freeze' || fault === 'block'),
-    starts,
-    incarnations,
-    clock,
-    slackMs,
-  )
+  const ends = nemesis.filter(({ ended }) => ended !== undefined)
+  const windows = new Windows(faults, starts, ends, incarnations, clock)
+  const standing = faults.filter(({ fault }) => fault === 'freeze' || fault === 'block')
+  const still = new Windows(standing, starts, [], incarnations, clock)
   const first = Math.min(settings.end, ...tables.jobs.map(({ effective_from }) => effective_from))
   const expectation = new Expectation({ from: first, to: settings.end, calendars: settings.calendars })
   return { end: settings.end, incarnations, clock, windows, still, starts, expectation }

@@ -101,7 +101,12 @@ export const deliveriesOf = (all: World) => all.deliveries.get('job_1') as Entry
 
 /** The worker died amid the second tick, which another one delivered again and closed. */
 export function withRescue(all: World): void {
-  all.nemesis.push(killed, death, { healed: 1, at: tick(2) + 1_000, settled: true })
+  all.nemesis.push(
+    killed,
+    death,
+    { lifted: 1, at: tick(2) + 900 },
+    { healed: 1, at: tick(2) + 1_000, settled: true },
+  )
   all.tables.incarnations[0] = {
     incarnation: 70,
     pid: 7,

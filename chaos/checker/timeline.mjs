@@ -39,29 +39,42 @@ export class Timeline {
   }
 }
 
+/** How long after it was lifted a fault may still show: what it had held up arrives. */
+const aftermathMs = 1_000
+
 /** The times in which something was happening to a process. */
 export class Windows {
   #byPid = new Map()
   #all = []
 
   /**
-   * @param {{ at: number, until: number, victims: { name: string }[] }[]} faults
-   * @param {{ name: string, pid: number }[]} starts
+   * @param {{ fault: string, at: number, lifted: number, victims: { name: string, pid: number }[] }[]} faults
+   * @param {{ name: string, pid: number, at: number }[]} starts
+   * @param {{ pid: number, at: number }[]} ends
    * @param {Map<number, { pid: number }>} incarnations
    * @param {Timeline} clock
-   * @param {number} slackMs how long after it was healed a fault may still show
    */
-  constructor(faults, starts, incarnations, clock, slackMs) {
+  constructor(faults, starts, ends, incarnations, clock) {
     this.incarnations = incarnations
-    const pids = new Map()
-    for (const { name, pid } of starts) pids.set(name, [...(pids.get(name) ?? []), pid])
-    for (const { at, until, victims } of faults) {
+    const endedAt = new Map(ends.map(({ pid, at }) => [pid, at]))
+    for (const { at, lifted, victims } of faults) {
       if (victims.length === 0) continue
-      const window = { from: clock.database(at), to: clock.database(until + slackMs) }
-      this.#all.push({ from: at, to: until + slackMs })
-      for (const pid of victims.flatMap(({ name }) => pids.get(name) ?? []))
-        this.#byPid.set(pid, [...(this.#byPid.get(pid) ?? []), window])
+      this.#all.push({ from: at, to: lifted + aftermathMs })
+      const begun = starts.filter(
+        (start) => start.at > at && start.at < lifted && victims.some(({ name }) => name === start.name),
+      )
+      for (const { pid } of [...victims, ...begun])
+        this.#add(pid, at, Math.min(lifted + aftermathMs, endedAt.get(pid) ?? lifted + aftermathMs), clock)
     }
+    // Whoever dies, of a fault or of its own, had something in flight.
+    for (const { pid, at } of ends) this.#add(pid, at, at, clock)
+  }
+
+  #add(pid, from, to, clock) {
+    this.#byPid.set(pid, [
+      ...(this.#byPid.get(pid) ?? []),
+      { from: clock.database(from), to: clock.database(to) },
+    ])
   }
 
   /** Whether something was happening to a worker between two times of the database. */

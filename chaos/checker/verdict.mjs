@@ -35,7 +35,9 @@ export const kinds = {
 }
 
 export class Verdict {
+  /** @type {Record<string, number>} */
   counts = {}
+  /** @type {Record<string, Record<string, number>>} */
   tallies = {}
   /** @type {Record<string, { count: number, examples: string[] }>} */
   violations = {}
