@@ -7,7 +7,6 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ShiftedClock } from './clock-shift.mjs'
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
-const command = here('../packages/cli/bin/carillon.js')
 const startWithinMs = 60_000
 
 /** One process by its part in the fleet; over a run it has many lives. */
@@ -19,7 +18,7 @@ export class Member {
   lives = 0
 
   /**
-   * @param {{ name: string, roles: string[], door: number, env: Record<string, string>, folder: string,
+   * @param {{ name: string, roles: string[], command: string, door: number, env: Record<string, string>, folder: string,
    *   clock: ShiftedClock, onStart(life: object): void, onReady(pid: number): void, onEnd(death: object): void }} options
    */
   constructor(options) {
@@ -36,7 +35,14 @@ export class Member {
 
   async start() {
     if (this.over) return
-    const args = [command, 'up', '--json', '--port', '0', ...this.roles.flatMap((role) => ['--role', role])]
+    const args = [
+      this.command,
+      'up',
+      '--json',
+      '--port',
+      '0',
+      ...this.roles.flatMap((role) => ['--role', role]),
+    ]
     if (this.has('worker')) args.push('--tasks', here('./tasks.mjs'))
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: this.env })
     child.stderr.pipe(createWriteStream(join(this.folder, `${this.name}.log`), { flags: 'a' }))
@@ -80,7 +86,7 @@ export class Member {
 export class Fleet {
   /**
    * @param {{ folder: string, databaseUrl: string, doors: number[], shim: string | null, settings: Record<string, string>,
-   *   parts: Record<string, string[]>, onStart(life: object): void, onReady(pid: number): void, onEnd(death: object): void }} options
+   *   command: string, parts: Record<string, string[]>, onStart(life: object): void, onReady(pid: number): void, onEnd(death: object): void }} options
    */
   constructor({ folder, databaseUrl, doors, shim, settings, parts, ...told }) {
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CARILLON_'))

@@ -18,7 +18,7 @@ const usage = `npm run chaos -- [options]
 
 /**
  * @typedef {{ minutes: number, seed: number, faults: string[] | null, rate: number, http: number, mix: number, at?: number,
- *   ttlSeconds: number, runLeaseSeconds: number, lateSeconds: number, calmSeconds: number, mutantEnv: Record<string, string>,
+ *   ttlSeconds: number, runLeaseSeconds: number, lateSeconds: number, calmSeconds: number,
  *   mutant: string | null, keep: boolean, check: string | null, json: boolean, list: boolean }} Options
  */
 
@@ -70,7 +70,6 @@ export function readOptions() {
     lateSeconds: number('late'),
     calmSeconds: number('calm'),
     mutant: values.mutant ?? null,
-    mutantEnv: {},
     check: values.check ?? null,
     keep: values.keep,
     json: values.json,

@@ -1,5 +1,5 @@
 // Sets a run up: database, clock, doors, receiver, processes, jobs. Each thing says how it is ended before the next begins.
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildClockShim, ShiftedClock } from './clock-shift.mjs'
@@ -9,6 +9,7 @@ import { Fleet } from './fleet.mjs'
 import { drawJobs, mixCalendars } from './job-mix.mjs'
 import { Journal } from './journal.mjs'
 import { drawHostile, drawInFlight, drawLoad, drawPoison } from './load.mjs'
+import { buildMutant, changeSchema, commandOf } from './mutants/build.mjs'
 import { openToAll, Postgres } from './postgres.mjs'
 
 const clockChanges = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z'].map((at) => Date.parse(at))
@@ -40,6 +41,7 @@ export async function setUp(options, random, say, undo) {
   const wants = (fault) => options.faults === null || options.faults.includes(fault)
   const postgres = await Postgres.make({ folder, clock, walDisk: wants('disk-full') })
   undo.push(() => postgres.close())
+  const build = await mutate(options.mutant, postgres, undo)
   const receiver = await Receiver.open(join(folder, 'deliveries-http.ndjson'))
   undo.push(() => receiver.close())
   const doors = await Doors.open(postgres.url, Object.keys(parts).length)
@@ -50,6 +52,7 @@ export async function setUp(options, random, say, undo) {
     doors: doors.ports,
     shim,
     parts,
+    command: commandOf(build),
     settings: settingsOf(options),
     onStart: (life) => journals.nemesis.append({ started: life.name, ...life, at: now() }),
     onReady: (pid) => journals.nemesis.append({ isReady: pid, at: now() }),
@@ -72,6 +75,15 @@ export async function setUp(options, random, say, undo) {
   const jobs = await register(url, drawn)
   say(`${jobs.length} jobs are registered, ${options.rate} of them run every second`)
   return { folder, journals, shim, postgres, receiver, doors, fleet, calendars, jobs }
+}
+
+/** The folder of the mutant's build, with what it changes in the database done; undefined for the ordinary build. */
+async function mutate(mutant, postgres, undo) {
+  if (mutant === null) return undefined
+  const build = buildMutant(mutant)
+  undo.push(() => rmSync(build, { recursive: true, force: true }))
+  await postgres.with((client) => changeSchema(mutant, client))
+  return build
 }
 
 /** Unless told otherwise, the clocks of Europe change in the middle of it: forward with an even seed, back with an odd. */
@@ -99,7 +111,6 @@ function settingsOf(options) {
     CARILLON_LOG_FORMAT: 'json',
     CARILLON_LOG_LEVEL: 'warn',
     CHAOS_BLOCK_MS: String(options.runLeaseSeconds * 1_000 + 1_000),
-    ...options.mutantEnv,
   }
 }
 
