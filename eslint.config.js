@@ -57,7 +57,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['packages/*/test/**/*.ts', '**/*.test.ts', 'scripts/**', 'bench/**'],
+    files: ['packages/*/test/**/*.ts', '**/*.test.ts', 'scripts/**', 'bench/**', 'chaos/**'],
     rules: { 'max-lines-per-function': 'off' },
   },
   { files: ['**/*.mjs', '**/*.js'], ...tseslint.configs.disableTypeChecked },

@@ -1,0 +1,204 @@
+// The checker: all that happened comes in, in four ledgers, and nothing else does. Ticks are computed by the oracle.
+import { accountFor } from './accounting.mjs'
+import { judgeAnswers, judgeCalls } from './api.mjs'
+import { closesOf, judgeClaims, judgeDeliveries, judgeStarts } from './deliveries.mjs'
+import { Expectation } from './expected.mjs'
+import { judgeAttempts, judgeOverlap, judgeSilence } from './policy.mjs'
+import { judgeHealth, quantiles, Redeliveries, Resumptions, takeovers } from './recovery.mjs'
+import { Timeline, Windows } from './timeline.mjs'
+import { Verdict } from './verdict.mjs'
+import { EpochOrder, judgeIncarnations, judgeWrites } from './writes.mjs'
+
+/**
+ * @param {{
+ *   settings: { ttlMs: number, runLeaseMs: number, end: number, calendars: object },
+ *   nemesis: object[], client: object[],
+ *   deliveries: Map<string, object[]>,
+ *   tables: { jobs: object[], segments: object[], versions: object[], queue: object[], replays: object[], dead_letters: object[],
+ *     incarnations: object[], partitions: object[] },
+ *   ledger: Iterable<object> | AsyncIterable<object>,
+ * }} input deliveries by job id, in the order of their arrival; the ledger rising by partition, job, run and time of record
+ */
+export async function check({ settings, nemesis, client, deliveries, tables, ledger }) {
+  const verdict = new Verdict()
+  const frame = frameOf(settings, nemesis, tables)
+  const calls = groupBy(client, ({ name }) => name)
+  const life = lifeReader(tables, deliveries, calls)
+  const seen = {
+    redeliveries: new Redeliveries(nemesis, frame.incarnations),
+    resumptions: new Resumptions(nemesis, frame.clock),
+  }
+  const epochs = new EpochOrder(frame.clock.unclear)
+  let partition = null
+  const rowsOf = await groupedLedger(ledger)
+  for await (const [job, rows] of rowsOf(tables.jobs)) {
+    if (job.partition !== partition) epochs.judge(verdict)
+    partition = job.partition
+    epochs.see(rows, job.name)
+    judgeJob(life(job, rows), frame, seen, verdict)
+  }
+  epochs.judge(verdict)
+  judgeUnknown(tables.jobs, calls, deliveries, verdict)
+  judgeAnswers(client, verdict)
+  judgeIncarnations(frame.starts, tables.incarnations, verdict)
+  judgeHealth({ ...tables, health: nemesis.find(({ health }) => health !== undefined)?.health }, verdict)
+  for (const { verify } of nemesis)
+    if (verify !== undefined && verify.unaccounted + verify.doubled > 0)
+      verdict.add('verify_disagrees', JSON.stringify(verify))
+  for (const { healed, settled } of nemesis)
+    if (settled === false) verdict.add('not_settled', `after fault ${healed}`)
+  const times = takeovers(nemesis, settings.ttlMs)
+  if (times.never > 0) verdict.add('not_settled', `${times.never} takeovers never came`)
+  const { extra_deliveries: extra = 0, extra_deliveries_bound: bound = 0 } = verdict.counts
+  if (extra > bound) verdict.add('too_many_deliveries', `${extra} extra, ${bound} in flight at faults`)
+  return {
+    verdict,
+    figures: {
+      ...times,
+      redelivery_ms: quantiles(seen.redeliveries.ms),
+      firing_again_ms: quantiles(seen.resumptions.ms),
+    },
+  }
+}
+
+function frameOf(settings, nemesis, tables) {
+  const incarnations = new Map(tables.incarnations.map((one) => [one.incarnation, one]))
+  const clock = new Timeline(nemesis.filter(({ clock }) => clock === 'database'))
+  const liftedAt = new Map(
+    nemesis.filter(({ lifted }) => lifted !== undefined).map(({ lifted, at }) => [lifted, at]),
+  )
+  const faults = nemesis
+    .filter(({ fault }) => fault !== undefined)
+    .map((entry) => ({ ...entry, lifted: liftedAt.get(entry.number) ?? Number.POSITIVE_INFINITY }))
+  const starts = nemesis.filter(({ started }) => started !== undefined)
+  const ends = nemesis.filter(({ ended }) => ended !== undefined)
+  const windows = new Windows(faults, starts, ends, incarnations, clock)
+  const standing = faults.filter(({ fault }) => fault === 'freeze' || fault === 'block')
+  const still = new Windows(standing, starts, [], incarnations, clock)
+  const first = Math.min(settings.end, ...tables.jobs.map(({ effective_from }) => effective_from))
+  const expectation = new Expectation({ from: first, to: settings.end, calendars: settings.calendars })
+  return { end: settings.end, incarnations, clock, windows, still, starts, expectation }
+}
+
+/** Everything about one job, from all ledgers. */
+function lifeReader(tables, deliveries, calls) {
+  const [segments, versions, queue, replays, letters] = [
+    'segments',
+    'versions',
+    'queue',
+    'replays',
+    'dead_letters',
+  ].map((name) => groupBy(tables[name], ({ job }) => job))
+  return (job, ledger) => ({
+    job,
+    ledger,
+    segments: segments.get(job.job) ?? [],
+    queue: queue.get(job.job) ?? [],
+    replays: replays.get(job.job) ?? [],
+    letters: letters.get(job.job) ?? [],
+    definitions: [...(versions.get(job.job) ?? []), job].flatMap(({ definition }) =>
+      definition === null ? [] : [definition],
+    ),
+    calls: calls.get(job.name) ?? [],
+    deliveries: deliveries.get(job.id) ?? [],
+  })
+}
+
+function judgeJob(life, frame, seen, verdict) {
+  const { job, ledger, deliveries, letters } = life
+  accountFor(life, frame, verdict)
+  judgeOverlap(life, frame.clock, verdict)
+  const closes = closesOf(ledger)
+  const stoodStill = ({ token }) => {
+    const row = closes.get(token)
+    return row === undefined || frame.still.met(row.worker, row.leased_at ?? row.recorded_at, row.recorded_at)
+  }
+  judgeSilence(life, stoodStill, verdict)
+  const arrived = groupBy(deliveries, keyOf)
+  const dead = groupBy(letters, keyOf)
+  const runs = groupBy(ledger, keyOf)
+  for (const [key, rows] of runs) {
+    const run = {
+      name: `${job.name} ${new Date(rows[0].due).toISOString()}`,
+      rows,
+      deliveries: arrived.get(key) ?? [],
+      letters: dead.get(key) ?? [],
+    }
+    judgeWrites(run, frame.incarnations, verdict)
+    judgeStarts(run.name, rows, verdict)
+    judgeClaims(run.name, rows, run.deliveries, verdict)
+    judgeAttempts(run, verdict)
+    judgeFires(run, verdict)
+    if (run.deliveries.length > 0) judgeDeliveries(run, frame, verdict)
+    seen.redeliveries.see(rows, run.deliveries)
+  }
+  seen.resumptions.see(ledger.filter(({ origin }) => origin === 0))
+  for (const [key, some] of arrived) {
+    verdict.count('deliveries', some.length)
+    if (!runs.has(key) && some[0].due <= frame.end)
+      verdict.add(
+        'foreign',
+        `${job.name} ${new Date(some[0].due).toISOString()} was delivered, and is not on record`,
+      )
+  }
+  const known = new Set([...ledger, ...deliveries, ...life.queue].map(keyOf))
+  judgeCalls({ name: job.name, calls: life.calls, job, versions: life.definitions, known }, verdict)
+}
+
+/** Of one tick, one run: fired once, at one time, under one epoch. */
+function judgeFires({ name, rows }, verdict) {
+  const fires = new Set(
+    rows
+      .filter(({ fired_at, round }) => fired_at !== null && round === 0)
+      .map(({ fired_at, epoch }) => `${fired_at} under ${epoch}`),
+  )
+  if (fires.size > 1) verdict.add('double_firings', `${name} was fired ${[...fires].join(' and ')}`)
+}
+
+/** Jobs that the client or the receiver knows of, and the database does not. */
+function judgeUnknown(jobs, calls, deliveries, verdict) {
+  const names = new Set(jobs.map(({ name }) => name))
+  for (const [name, about] of calls) {
+    if (!names.has(name) && about[0].call !== 'poison')
+      judgeCalls({ name, calls: about, job: undefined, versions: [], known: new Set() }, verdict)
+  }
+  const ids = new Set(jobs.map(({ id }) => id))
+  for (const id of deliveries.keys())
+    if (!ids.has(id)) verdict.add('lost_acknowledged', `${id} was delivered, and there is no such job`)
+}
+
+/** One job after the other; jobs without rows, too. */
+async function groupedLedger(ledger) {
+  const rows = ledger[Symbol.asyncIterator]?.() ?? ledger[Symbol.iterator]()
+  let next = await rows.next()
+  return async function* (jobs) {
+    for (const job of jobs) {
+      const mine = []
+      while (!next.done && next.value.job === job.job) {
+        mine.push(next.value)
+        next = await rows.next()
+      }
+      yield [job, mine]
+    }
+    if (!next.done)
+      throw new Error(
+        `The ledger has rows of job ${next.value.job}, which is not in its order, or not there.`,
+      )
+  }
+}
+
+/** Which run of its job. */
+function keyOf({ due, origin, seq }) {
+  return `${due} ${origin} ${seq}`
+}
+
+function groupBy(items, keyOf) {
+  const groups = new Map()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return groups
+}

@@ -1,0 +1,74 @@
+// Invariants 8 and 9: attempts and dead letters as the job's policy has them; overlap, pause and delete as a model has them.
+import { closesOf } from './deliveries.mjs'
+
+/** An HTTP request that was on its way when the pause was acknowledged arrives a little later on a busy machine. */
+const silenceAfterMs = 1_000 + 1_000
+/** Times of two clocks are compared: both are rounded. */
+const roundingMs = 5
+
+/** @param {{ name: string, rows: object[], letters: object[] }} run */
+export function judgeAttempts({ name, rows, letters }, verdict) {
+  for (const { attempt, max_attempts } of rows)
+    if (max_attempts !== null && attempt > max_attempts)
+      verdict.add('too_many_attempts', `${name}: attempt ${attempt} of ${max_attempts}`)
+  const died = rows.filter(({ final, outcome }) => final && outcome === 'dead').length
+  verdict.count('dead_letters', letters.length)
+  if (died !== letters.length)
+    verdict.add('dead_letters', `${name}: ${letters.length} dead letters, ${died} runs without attempts left`)
+}
+
+/** At most so many of a job at once, by all versions that it has had. */
+function placesOf(definitions) {
+  return Math.max(
+    ...definitions.map(({ overlap_policy, max_concurrent }) =>
+      overlap_policy === 'ALLOW' ? (max_concurrent ?? Number.POSITIVE_INFINITY) : 1,
+    ),
+  )
+}
+
+/**
+ * No more deliveries at once than there are places. A delivery holds its place from its arrival until its attempt is on
+ * record: whoever lost its lease has none any more, whatever it still does.
+ * @param {{ job: object, definitions: object[], ledger: object[], deliveries: object[] }} life
+ * @param {import('./timeline.mjs').Timeline} clock
+ */
+export function judgeOverlap({ job, definitions, ledger, deliveries }, clock, verdict) {
+  const places = placesOf(definitions)
+  if (places === Number.POSITIVE_INFINITY) return
+  const closes = closesOf(ledger)
+  let going = []
+  for (const delivery of deliveries) {
+    // Triggered and unlimited runs of an older version have no place.
+    if (clock.isNearStep(delivery.in)) continue
+    const from = clock.database(delivery.in)
+    going = going.filter(({ to }) => to > from + roundingMs)
+    going.push({ to: closes.get(delivery.token)?.recorded_at ?? from, due: delivery.due })
+    if (going.length > places)
+      verdict.add(
+        'beside',
+        `${job.name}: ${going.length} at once (${going.map(({ due }) => new Date(due).toISOString()).join(', ')}), ${places} allowed`,
+      )
+  }
+}
+
+/**
+ * After an acknowledged pause or delete no run of the schedule begins.
+ * @param {{ job: object, calls: object[], deliveries: object[] }} life calls about the job, in order
+ * @param {(delivery: object) => boolean} isExcused its worker stood still between its look and its start
+ */
+export function judgeSilence({ job, calls, deliveries }, isExcused, verdict) {
+  for (const [at, { call, status, answered }] of calls.entries()) {
+    if (status !== 'ok' || (call !== 'pause' && call !== 'delete')) continue
+    const from = answered + silenceAfterMs
+    const to =
+      call === 'delete' ? Number.POSITIVE_INFINITY : (calls[at + 1]?.invoked ?? Number.POSITIVE_INFINITY)
+    for (const delivery of deliveries) {
+      if (delivery.in <= from || delivery.in >= to || delivery.origin !== 0 || isExcused(delivery)) continue
+      const kind = call === 'pause' ? 'after_pause' : 'after_delete'
+      verdict.add(
+        kind,
+        `${job.name} ${new Date(delivery.due).toISOString()}: ${Math.round(delivery.in - answered)} ms after it was acknowledged`,
+      )
+    }
+  }
+}

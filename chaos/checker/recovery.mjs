@@ -1,0 +1,94 @@
+// How long things took to be well again, and invariant 10: that they are.
+
+/** @param {number[]} values */
+export function quantiles(values) {
+  const rising = [...values].sort((a, b) => a - b)
+  const at = (share) =>
+    rising.length === 0
+      ? null
+      : Math.round(rising[Math.min(rising.length - 1, Math.ceil(rising.length * share) - 1)])
+  return { count: rising.length, p50: at(0.5), p99: at(0.99), max: at(1) }
+}
+
+/**
+ * Takeovers after kill -9 with the database reachable. For one lease after a restart of the server lost session locks say
+ * nothing of their owners: kills in that time are told apart.
+ */
+export function takeovers(nemesis, ttlMs) {
+  const ups = nemesis.filter(({ database }) => database === 'up').map(({ at }) => at)
+  const seen = nemesis.filter((entry) => 'takeover' in entry)
+  const isSoon = ({ at }) => ups.some((up) => at > up && at - up < ttlMs + 500)
+  const msOf = (entries) => entries.flatMap(({ takeover }) => (takeover === null ? [] : [takeover]))
+  return {
+    takeover_ms: quantiles(msOf(seen.filter((entry) => !isSoon(entry)))),
+    takeover_after_restart_ms: quantiles(msOf(seen.filter(isSoon))),
+    never: seen.filter(({ takeover }) => takeover === null).length,
+  }
+}
+
+/** From the death of a worker to the next delivery of what it had in flight. */
+export class Redeliveries {
+  ms = []
+  #deaths = new Map()
+
+  /** @param {object[]} nemesis @param {Map<number, { pid: number }>} incarnations */
+  constructor(nemesis, incarnations) {
+    this.incarnations = incarnations
+    for (const { ended, pid, signal, at } of nemesis)
+      if (ended !== undefined && signal === 'SIGKILL') this.#deaths.set(pid, at)
+  }
+
+  /** @param {object[]} rows of one run @param {object[]} deliveries in the order in which they arrived */
+  see(rows, deliveries) {
+    for (const { reason, worker, token } of rows) {
+      if (reason !== 'worker_lost') continue
+      const diedAt = this.#deaths.get(this.incarnations.get(worker)?.pid)
+      const before = deliveries.find((delivery) => delivery.token === token)
+      const next = deliveries.find((delivery) => delivery.token > token)
+      if (diedAt === undefined || before === undefined || next === undefined || before.in > diedAt) continue
+      this.ms.push(next.in - diedAt)
+    }
+  }
+}
+
+/** From the moment in which the database takes connections again to the next fire. */
+export class Resumptions {
+  #ups
+  #first
+
+  /** @param {object[]} nemesis @param {import('./timeline.mjs').Timeline} clock */
+  constructor(nemesis, clock) {
+    this.#ups = nemesis.filter(({ database }) => database === 'up').map(({ at }) => clock.database(at))
+    this.#first = this.#ups.map(() => Number.POSITIVE_INFINITY)
+  }
+
+  see(rows) {
+    for (const { fired_at } of rows) {
+      if (fired_at === null) continue
+      for (let at = this.#ups.length - 1; at >= 0; at--) {
+        if (fired_at < this.#ups[at]) continue
+        if (fired_at < this.#first[at]) this.#first[at] = fired_at
+        break
+      }
+    }
+  }
+
+  get ms() {
+    return this.#first.flatMap((first, at) => (Number.isFinite(first) ? [first - this.#ups[at]] : []))
+  }
+}
+
+/** After healing: no lease without a living owner, nothing left to do, everything as small as it was. */
+export function judgeHealth({ partitions, queue, health }, verdict) {
+  for (const { partition, owner, held } of partitions)
+    if (owner !== 'alive' || !held)
+      verdict.add('orphaned_lease', `partition ${partition}: its owner is ${owner ?? 'nobody'}`)
+  for (const { job, due, holder } of queue)
+    if (holder !== null && holder !== 'alive')
+      verdict.add('orphaned_lease', `run ${job} ${due} is held by one that is ${holder}`)
+  if (health === undefined) return
+  if (health.left !== null) verdict.add('not_drained', health.left)
+  for (const { what, before, after, most } of health.sizes)
+    if (after > most)
+      verdict.add('not_back_to_baseline', `${what}: ${after}, at first ${before}, at most ${most} allowed`)
+}

@@ -1,0 +1,44 @@
+// Writes the Carillon ledger out for the checker, in one snapshot: what the database says became of everything.
+import { createWriteStream } from 'node:fs'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+const page = 20_000
+/** Rising by partition and job: the checker goes through one job after the other. */
+const tables = {
+  jobs: `SELECT j.job, j.id, j.partition, j.name, j.state, j.version, j.definition, j.effective_from, j.ended_at, j.description,
+                t.accounted_through, t.due
+         FROM carillon.jobs j LEFT JOIN carillon.timers t ON t.job = j.job ORDER BY j.partition, j.job`,
+  segments: `SELECT s.job, s.from_ms, s.version, coalesce(v.definition, j.definition) AS definition
+             FROM carillon.segments s JOIN carillon.jobs j ON j.job = s.job
+             LEFT JOIN carillon.job_versions v ON v.job = s.job AND v.version = s.version ORDER BY s.job, s.from_ms`,
+  versions: 'SELECT job, version, definition FROM carillon.job_versions ORDER BY job, version',
+  queue: `SELECT q.job, q.due, q.origin, q.seq, q.round, q.attempt, q.available_at, q.token, i.state AS holder
+          FROM carillon.queue q LEFT JOIN carillon.incarnations i ON i.incarnation = q.holder`,
+  replays: `SELECT job, from_ms, to_ms, cursor_ms, total, done, state FROM carillon.replays WHERE kind = 'catch_up'`,
+  dead_letters: 'SELECT job, due, origin, seq, round, attempts FROM carillon.dead_letters',
+  incarnations: 'SELECT incarnation, pid, roles, state, started_at, ended_at FROM carillon.incarnations',
+  partitions: `SELECT p.partition, p.epoch, i.state AS owner, p.expires_at > carillon.now_ms() AS held
+               FROM carillon.partitions p LEFT JOIN carillon.incarnations i ON i.incarnation = p.owner`,
+  ledger: `SELECT job, partition, due, due_to, ticks, origin, seq, outcome::text, final, round, attempt, max_attempts, version, epoch,
+                  token, worker, catch_up, available_at, fired_at, leased_at, started_at, finished_at, recorded_at, reason
+           FROM carillon.ledger ORDER BY partition, job, due, origin, seq, round, recorded_at`,
+}
+
+/** One file for each table, one row a line. @param {import('pg').Client} client @param {string} folder */
+export async function exportLedger(client, folder) {
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  for (const [name, text] of Object.entries(tables)) {
+    const file = createWriteStream(join(folder, `carillon-${name}.ndjson`))
+    await client.query({ text: `DECLARE rows_of_table NO SCROLL CURSOR FOR ${text}` })
+    for (;;) {
+      const { rows } = await client.query({ text: `FETCH ${page} FROM rows_of_table` })
+      if (rows.length === 0) break
+      if (!file.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))) await once(file, 'drain')
+    }
+    await client.query('CLOSE rows_of_table')
+    file.end()
+    await once(file, 'finish')
+  }
+  await client.query('COMMIT')
+}

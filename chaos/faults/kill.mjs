@@ -1,0 +1,27 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { now } from '../clock.mjs'
+
+/** kill -9 of one to three processes at once. What they owned must have new owners at once, what they ran new workers. */
+export default {
+  name: 'kill',
+  pick: ({ fleet, random, most = 3 }) => {
+    const victims = random.sample(fleet.members, random.between(1, most))
+    // Somebody must be left who can take over: without a scheduler it is an outage, which is another fault.
+    const left = fleet.with('scheduler').filter((member) => !victims.includes(member))
+    return { victims: left.length > 0 ? victims : victims.slice(0, 1) }
+  },
+  async inject({ observer, journal, ttlMs }, { victims }) {
+    const holdings = (await observer.holdingsOf(victims.map(({ pid }) => pid))) ?? []
+    const at = now()
+    const killed = Promise.all(victims.map((victim) => victim.kill()))
+    if (holdings.length > 0) {
+      const ms = await observer.takenOver(holdings, at, ttlMs * 4)
+      journal.append({ takeover: ms, at, partitions: holdings.length })
+    }
+    await killed
+  },
+  async heal({ fleet, random }) {
+    await wait(random.between(0, 300))
+    await fleet.heal()
+  },
+}

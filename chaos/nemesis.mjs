@@ -1,0 +1,91 @@
+// What goes wrong, in an order that the seed decides: one fault at a time and a settled fleet between them, so that what is
+// measured after a kill is that kill. Everything is written down before it is done.
+import { setTimeout as wait } from 'node:timers/promises'
+import { now } from './clock.mjs'
+import { faults } from './faults/index.mjs'
+
+/** So many kills come before each other fault. */
+const killsBetween = 3
+
+export class Nemesis {
+  /** @type {Record<string, number>} */
+  made = {}
+  /** @type {Record<string, string>} */
+  skipped = {}
+  #number = 0
+
+  /** @param {object} context what faults are given; see faults/index.mjs @param {string[] | null} only names of faults */
+  constructor(context, only) {
+    this.context = context
+    for (const name of only ?? []) if (!faults.has(name)) throw new Error(`There is no fault "${name}".`)
+    const wanted = [...faults.values()].filter(({ name }) => only === null || only.includes(name))
+    this.faults = wanted.filter((fault) => {
+      const reason = fault.skip?.(context) ?? null
+      if (reason !== null) this.#skip(fault.name, reason)
+      return reason === null
+    })
+    if (this.faults.length === 0) throw new Error('No fault is left to make.')
+  }
+
+  #skip(name, reason) {
+    this.skipped[name] = reason
+    this.context.say(`SKIPPED: the fault ${name} cannot be made here: ${reason}`)
+    if (process.env.CARILLON_REQUIRE_ALL === '1')
+      throw new Error(`${name}: ${reason}, and everything is required`)
+  }
+
+  /** Until the time is over; a fault that has begun is finished. */
+  async rage(until) {
+    for (const name of this.#order()) {
+      if (now() >= until) return
+      await this.make(faults.get(name))
+    }
+  }
+
+  /** Each fault once, in an order of the seed; then by weight. */
+  *#order() {
+    const { random } = this.context
+    const others = this.faults.filter(({ weight }) => weight > 0)
+    const hasKill = this.faults.some(({ name }) => name === 'kill')
+    const opening = random.sample(others, others.length)
+    for (;;) {
+      if (hasKill) for (let kill = 0; kill < (others.length > 0 ? killsBetween : 1); kill++) yield 'kill'
+      if (others.length > 0)
+        yield (opening.shift() ?? random.weighted(others.map((fault) => [fault.weight, fault]))).name
+    }
+  }
+
+  async make(fault) {
+    const { context } = this
+    const { journal } = context
+    const number = (this.#number += 1)
+    const state = fault.pick(context)
+    const { victims, ...more } = state
+    const known = Object.fromEntries(Object.entries(more).filter(([, value]) => typeof value !== 'object'))
+    journal.append({
+      fault: fault.name,
+      number,
+      seed: context.seed,
+      at: now(),
+      victims: victims.map(({ name, pid }) => ({ name, pid })),
+      ...known,
+    })
+    await journal.sync()
+    context.say(
+      `${fault.name} ${victims.length === context.fleet.members.length ? 'all' : victims.map(({ name }) => name).join(', ')} ${JSON.stringify(known)}`,
+    )
+    try {
+      await fault.inject(context, state)
+    } finally {
+      await fault.heal(context, state)
+    }
+    journal.append({ lifted: number, at: now() })
+    await context.fleet.heal()
+    this.made[fault.name] = (this.made[fault.name] ?? 0) + 1
+    const settled = await context.observer.settled(context.schedulers, 3 * context.ttlMs + 15_000)
+    if (!settled) context.say(`the partitions did not settle after ${fault.name}`)
+    journal.append({ healed: number, at: now(), settled })
+    await journal.sync()
+    await wait(context.random.between(...context.calmMs))
+  }
+}

@@ -1,0 +1,56 @@
+// What a run found, for programs and for people.
+
+/** @param {{ options: object, nemesis: object[], made: Record<string, number>, skipped: Record<string, string>, verdict: import('./checker/verdict.mjs').Verdict, figures: object, drainMs: number | null }} run */
+export function resultOf({ options, nemesis, made, skipped, verdict, figures, seconds, health }) {
+  const { counts } = verdict
+  return {
+    seed: options.seed,
+    ticks: counts.ticks ?? 0,
+    kills: nemesis.filter(({ ended, signal }) => ended !== undefined && signal === 'SIGKILL').length,
+    db_restarts: nemesis.filter(({ database }) => database === 'up').length,
+    unaccounted: verdict.of('unaccounted'),
+    double_firings: verdict.of('double_firings'),
+    early_starts: verdict.of('early_starts'),
+    stale_overwrites: verdict.of('stale_epoch', 'stale_token', 'rescued_alive', 'changed_after_close'),
+    extra_deliveries: counts.extra_deliveries ?? 0,
+    extra_deliveries_bound: counts.extra_deliveries_bound ?? 0,
+    takeover_ms: figures.takeover_ms,
+    redelivery_ms: figures.redelivery_ms,
+    firing_again_ms: figures.firing_again_ms,
+    takeover_after_restart_ms: figures.takeover_after_restart_ms,
+    drain_ms: health?.drainMs ?? null,
+    seconds,
+    invariants: verdict.invariants,
+    violations: Object.fromEntries(
+      Object.entries(verdict.violations).map(([kind, { count }]) => [kind, count]),
+    ),
+    faults: made,
+    ...(Object.keys(skipped).length > 0 && { skipped }),
+    became: verdict.tallies.became ?? {},
+    deliveries: counts.deliveries ?? 0,
+    retries_asked_for: counts.retries_asked_for ?? 0,
+    dead_letters: counts.dead_letters ?? 0,
+    api_calls: counts.api_calls ?? 0,
+    ...(options.mutant !== null && { mutant: options.mutant }),
+  }
+}
+
+/** A line for each thing that counts, then each kind of violation with some examples. */
+export function table(result, verdict) {
+  const text = (value) =>
+    value !== null && typeof value === 'object'
+      ? Object.entries(value)
+          .map(([name, one]) => `${name} ${one}`)
+          .join(', ') || 'none'
+      : String(value)
+  const width = Math.max(...Object.keys(result).map((name) => name.length))
+  const lines = Object.entries(result).map(([name, value]) => `  ${name.padEnd(width)}  ${text(value)}`)
+  for (const [kind, { count, examples }] of Object.entries(verdict.violations))
+    lines.push(`  ✗ ${kind}: ${count}`, ...examples.map((one) => `      ${one}`))
+  lines.push(
+    verdict.isClean
+      ? '  ✓ every tick accounted for, none doubled, none early, nothing overwritten'
+      : '  ✗ an invariant broke: see above',
+  )
+  return lines.join('\n')
+}

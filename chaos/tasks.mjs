@@ -1,0 +1,65 @@
+// What the workers run inside themselves. Each attempt leaves its evidence in the form of the receiver's deliveries, in a
+// file that Carillon does not know of, written at once: a killed worker has said what it began.
+import { openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { monotonic } from './clock.mjs'
+
+const file = openSync(join(process.env.CHAOS_FOLDER ?? '.', `deliveries-task-${process.pid}.ndjson`), 'a')
+const note = (line) => writeSync(file, `${JSON.stringify(line)}\n`)
+
+function delivered(ctx) {
+  note({
+    in: monotonic(),
+    job: ctx.jobId,
+    run: ctx.runId,
+    due: ctx.scheduledAt.getTime(),
+    attempt: ctx.attempt,
+    token: ctx.fencingToken,
+    key: ctx.idempotencyKey,
+  })
+}
+
+/** Without a promise where there is nothing to wait for: most runs are these. */
+function quick(_input, ctx) {
+  delivered(ctx)
+  note({ out: monotonic(), token: ctx.fencingToken, said: 'ok' })
+  return { ok: true }
+}
+
+async function leavingEvidence(ctx, work) {
+  delivered(ctx)
+  let said = 'refused'
+  try {
+    const result = await work()
+    said = 'ok'
+    return result
+  } finally {
+    note({ out: monotonic(), token: ctx.fencingToken, said })
+  }
+}
+
+/** What a handler may answer or throw that no table can hold as it is. */
+const poison = {
+  circular: () => {
+    const result = {}
+    result.itself = result
+    return result
+  },
+  nul: () => ({ text: 'a\u0000b', lone: '\ud800' }),
+  huge: () => 'x'.repeat(4_000_000),
+  undefined: () => Promise.reject(undefined),
+  prototype: () => JSON.parse('{"__proto__":{"polluted":true},"constructor":1}'),
+  bigint: () => 10n ** 30n,
+  error: () => Promise.reject(new Error('\u0000\u001b[2J'.repeat(1_000))),
+}
+
+export default {
+  quick,
+  slow: (input, ctx) => leavingEvidence(ctx, () => wait(input.ms, undefined, { signal: ctx.signal })),
+  flaky: (_input, ctx) =>
+    leavingEvidence(ctx, async () => {
+      if ((ctx.fencingToken + ctx.attempt) % 3 === 0) throw new Error('it failed, as it sometimes does')
+    }),
+  poison: (input, ctx) => leavingEvidence(ctx, async () => poison[input.kind]()),
+}
