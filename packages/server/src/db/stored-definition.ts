@@ -37,35 +37,13 @@ const unsaid = {
 // One object stands in many definitions: nobody may write into it.
 for (const value of [unsaid, ...Object.values(unsaid)]) Object.freeze(value)
 
-/** The JSON of a definition as it is stored, but for its name and its payload: what jobs that are alike have in common. */
-export interface StoredParts {
-  /** Between the name and the payload. */
-  readonly middle: string
-  /** After the payload. */
-  readonly end: string
-}
-
 /**
  * A definition as it is stored, in JSON. Statements that read a field of it say what a missing one means. The fields stand in the
  * order in which jsonb keeps them, by length and then by letters: Postgres need not sort them.
  */
 export function storedText(definition: JobDefinition): string {
-  return textOf(definition, storedParts(definition))
-}
-
-/** Of a job that has so much in common with others. */
-export function textOf({ name, payload }: Named, { middle, end }: StoredParts): string {
-  const said = payload === null || payload === undefined ? '' : `,"payload":${JSON.stringify(payload)}`
-  return `{"name":${JSON.stringify(name)}${middle}${said}${end}`
-}
-
-interface Named {
-  name: string
-  payload?: unknown
-}
-
-export function storedParts(definition: JobDefinition): StoredParts {
-  const before = JSON.stringify({
+  return JSON.stringify({
+    name: definition.name,
     tags: unlessOrdinary(definition.tags, unsaid.tags),
     retry: unlessOrdinary(definition.retry, unsaid.retry),
     anchor: definition.anchor,
@@ -74,8 +52,7 @@ export function storedParts(definition: JobDefinition): StoredParts {
     ends_at: unlessOrdinary(definition.ends_at, unsaid.ends_at),
     exclude: unlessOrdinary(definition.exclude, unsaid.exclude),
     on_lost: unlessOrdinary(definition.on_lost, unsaid.on_lost),
-  } satisfies Partial<Record<keyof JobDefinition, unknown>>)
-  const after = JSON.stringify({
+    payload: unlessOrdinary(definition.payload, unsaid.payload),
     max_runs: unlessOrdinary(definition.max_runs, unsaid.max_runs),
     priority: unlessOrdinary(definition.priority, unsaid.priority),
     schedule: definition.schedule,
@@ -99,9 +76,37 @@ export function storedParts(definition: JobDefinition): StoredParts {
       definition.idempotency_key_template,
       unsaid.idempotency_key_template,
     ),
-  } satisfies Partial<Record<keyof JobDefinition, unknown>>)
-  // Neither is empty: an anchor, a target and a schedule are always said.
-  return { middle: `,${before.slice(1, -1)}`, end: `,${after.slice(1)}` }
+  } satisfies Record<keyof JobDefinition, unknown>)
+}
+
+/** The JSON of a definition as it is stored, but for its name and its payload: what jobs that are alike have in common. */
+export interface StoredParts {
+  /** Between the name and the payload. */
+  readonly middle: string
+  /** After the payload. */
+  readonly end: string
+}
+
+const noName = '{"name":""'
+/** No text that is stored has a NUL in it, and within a text a quote is escaped: this stands nowhere else. */
+const somePayload = '\0'
+const sayingIt = `,"payload":${JSON.stringify(somePayload)}`
+
+export function storedParts(definition: JobDefinition): StoredParts {
+  const text = storedText({ ...definition, name: '', payload: somePayload })
+  const at = text.indexOf(sayingIt)
+  return { middle: text.slice(noName.length, at), end: text.slice(at + sayingIt.length) }
+}
+
+/** As storedText, of a job that has so much in common with others. */
+export function textOf({ name, payload }: Named, { middle, end }: StoredParts): string {
+  const said = payload === null || payload === undefined ? '' : `,"payload":${JSON.stringify(payload)}`
+  return `{"name":${JSON.stringify(name)}${middle}${said}${end}`
+}
+
+interface Named {
+  name: string
+  payload?: unknown
 }
 
 /** What is undefined is left out of JSON. */

@@ -189,10 +189,11 @@ describe('after the job was corrected', () => {
     expect(await queueOf(house(), job)).toMatchObject([
       { version: 2, max_attempts: 5, places: 3, route: route?.route, round: 1 },
     ])
-    await node.registry.edit(1, job.job_id, { overlap_policy: 'SKIP', max_concurrent: null })
+    // What is as usual stands in no definition.
+    await node.registry.edit(1, job.job_id, { overlap_policy: null, max_concurrent: null, max_retries: null })
     await endAll(house(), node, job, { outcome: 'failed', retryable: false })
     await hands(node).deadLetters.redrive(1, runId, { version: 'current' })
-    expect(await queueOf(house(), job)).toMatchObject([{ version: 3, places: 1, round: 2 }])
+    expect(await queueOf(house(), job)).toMatchObject([{ version: 3, max_attempts: 4, places: 1, round: 2 }])
   })
 })
 

@@ -157,16 +157,19 @@ describe('a re-drive of many', () => {
     expect(await queueOf(house(), paused)).toMatchObject([{ holder: null }])
   })
 
-  test('runs jobs as they are now where that is asked for', async () => {
+  test.each([
+    [6, 7],
+    [null, 4],
+  ])('runs jobs as they are now where that is asked for (max_retries %s)', async (retries, attempts) => {
     const node = await house().node()
     const job = await deadJob(node, 2)
-    await node.registry.edit(1, job.job_id, { max_retries: 6, payload: { better: 1 } })
+    await node.registry.edit(1, job.job_id, { max_retries: retries, payload: { better: 1 } })
     const { redrive } = await start(node, { version: 'current', per_second: 1_000 })
     await pass(node, 1_000)
     expect(await show(node, redrive)).toMatchObject({ version: 'current', state: 'done' })
     expect(await queueOf(house(), job)).toMatchObject([
-      { version: 2, max_attempts: 7 },
-      { version: 2, max_attempts: 7 },
+      { version: 2, max_attempts: attempts },
+      { version: 2, max_attempts: attempts },
     ])
   })
 

@@ -131,6 +131,17 @@ describe('an attempt that goes over the time of its job', () => {
     expect((await ledgerOf(house(), job)).map(({ outcome }) => outcome)).toEqual(['failed', 'stale'])
   })
 
+  test('has five minutes where the job says nothing of it', async () => {
+    const { api, job, worker_id, run } = await leased()
+    await house().clock.advance(300_000)
+    await api.heartbeat({ worker_id, runs: [refOf(run)] })
+    await api.endOverdue()
+    expect(await queueOf(house(), job)).toMatchObject([{ attempt: 1, holder: incarnationOf(worker_id) }])
+    await house().clock.advance(5_000)
+    await api.endOverdue()
+    expect(await queueOf(house(), job)).toMatchObject([{ attempt: 2, holder: null }])
+  })
+
   test('is ended once, also when two processes notice it', async () => {
     const { api, job } = await leased({ timeout_seconds: 10, max_retries: 0 })
     const other = RemoteApi.open(house())

@@ -1,4 +1,5 @@
 import type { JobInput } from '@carillon/contract'
+import { type StoredParts, storedParts, storedText, textOf } from '../../db/stored-definition.js'
 import { type Caller, currentCaller } from '../../platform/caller.js'
 import { newUuid } from '../../platform/ids.js'
 import {
@@ -18,7 +19,7 @@ const mostAgeMs = 1_000
  * all of a kind. A job that is refused is checked anew each time, so that its error is its own.
  */
 export class Alike {
-  private readonly kinds = new Map<string, Kind>()
+  private readonly kinds = new Map<string, Known>()
   private readonly caller: Caller | null = currentCaller()
   private now: number
 
@@ -32,7 +33,12 @@ export class Alike {
 
   candidate(input: JobInput): Candidate {
     const { options, terms, caller } = this
-    return candidateOfKind(options, this.kindOf(input), { input, terms, uuid: newUuid(), caller })
+    const likeness = likenessOf(input)
+    const known = likeness === null ? undefined : this.kinds.get(likeness)
+    const kind = known?.kind ?? kindOf(options, input, terms, this.now)
+    if (likeness !== null && known === undefined) this.kinds.set(likeness, { kind, parts: null })
+    const text = known === undefined ? storedText(kind.definition) : textOf(input, partsOf(known))
+    return candidateOfKind(options, kind, { input, terms, uuid: newUuid(), caller, text })
   }
 
   /** To be called now and then: from here on jobs are registered as of now, if they were not lately. */
@@ -42,16 +48,17 @@ export class Alike {
     this.now = now
     this.kinds.clear()
   }
+}
 
-  private kindOf(input: JobInput): Kind {
-    const likeness = likenessOf(input)
-    if (likeness === null) return kindOf(this.options, input, this.terms, this.now)
-    const known = this.kinds.get(likeness)
-    if (known !== undefined) return known
-    const kind = kindOf(this.options, input, this.terms, this.now)
-    this.kinds.set(likeness, kind)
-    return kind
-  }
+interface Known {
+  readonly kind: Kind
+  /** Found when a second job of the kind comes: many have no other. */
+  parts: StoredParts | null
+}
+
+function partsOf(known: Known): StoredParts {
+  known.parts ??= storedParts(known.kind.definition)
+  return known.parts
 }
 
 /**

@@ -1,6 +1,6 @@
 import { CarillonError, type Job, type JobDefinition, type JobInput } from '@carillon/contract'
 import type { DatabaseClock } from '../../db/database-clock.js'
-import { type StoredParts, storedParts, textOf } from '../../db/stored-definition.js'
+import { storedText } from '../../db/stored-definition.js'
 import { type Caller, currentCaller } from '../../platform/caller.js'
 import { jobIdOf, newUuid } from '../../platform/ids.js'
 import type { CalendarSet } from '../../time/schedule.js'
@@ -28,7 +28,6 @@ export interface Candidate {
 export interface Kind extends NewJob {
   /** With the name and the payload of the first of them. */
   readonly definition: JobDefinition
-  readonly parts: StoredParts
   readonly now: number
 }
 
@@ -57,7 +56,8 @@ export function candidateOf(
   caller = currentCaller(),
 ): Candidate {
   const now = options.databaseClock.atLeast()
-  return candidateOfKind(options, kindOf(options, input, terms, now), { input, terms, uuid, caller })
+  const kind = kindOf(options, input, terms, now)
+  return candidateOfKind(options, kind, { input, terms, uuid, caller, text: storedText(kind.definition) })
 }
 
 /** What is to be known of a job but for its name, its payload and its id. */
@@ -70,16 +70,15 @@ export function kindOf(
   const minIntervalMs = minInterval === null ? options.minIntervalMs : minInterval * 1000
   const job = defineJob(input, { now, minIntervalMs, calendars })
   options.checkTarget(job.definition.target)
-  return { ...job, parts: storedParts(job.definition), now }
+  return { ...job, now }
 }
 
 /** One job of a kind. */
 export function candidateOfKind(
   { maxJobBytes }: Pick<CandidateOptions, 'maxJobBytes'>,
   kind: Kind,
-  { input, terms, uuid, caller }: Pick<Candidate, 'input' | 'terms' | 'uuid' | 'caller'>,
+  { input, terms, uuid, caller, text }: Pick<Candidate, 'input' | 'terms' | 'uuid' | 'caller' | 'text'>,
 ): Candidate {
-  const text = textOf(input, kind.parts)
   if (maxJobBytes !== undefined) checkSize(text, maxJobBytes)
   const jobId = jobIdOf(uuid)
   return new Fit(uuid, jobId, input, kind, firstStart(kind, jobId), text, terms, caller)
@@ -119,7 +118,9 @@ function checkSize(text: string, most: number): void {
 /** How the job is shown from its first moment on, without looking at it again. */
 export function viewOf({ uuid, input, kind }: Candidate, served: boolean): Job {
   const { now, due } = kind
-  const definition = { ...kind.definition, name: input.name, payload: input.payload ?? null }
+  const { name, payload = null } = input
+  const isFirst = kind.definition.name === name && kind.definition.payload === payload
+  const definition = isFirst ? kind.definition : { ...kind.definition, name, payload }
   const { target } = definition
   const row: JobRow = {
     job: 0,
