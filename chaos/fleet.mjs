@@ -18,8 +18,8 @@ export class Member {
   lives = 0
 
   /**
-   * @param {{ name: string, roles: string[], command: string, door: number, env: Record<string, string>, folder: string,
-   *   clock: ShiftedClock, onStart(life: object): void, onReady(pid: number): void, onEnd(death: object): void }} options
+   * @param {{ name: string, roles: string[], door: number, env: Record<string, string>, folder: string,
+   *   clock: ShiftedClock, onStart(life: object): void, onReady(pid: number): void, onTerminate(pid: number): void, onEnd(death: object): void }} options
    */
   constructor(options) {
     Object.assign(this, options)
@@ -68,6 +68,7 @@ export class Member {
   }
 
   async terminate() {
+    if (this.child !== null) this.onTerminate(this.pid)
     this.child?.kill('SIGTERM')
     await this.exited
   }
@@ -86,7 +87,7 @@ export class Member {
 export class Fleet {
   /**
    * @param {{ folder: string, databaseUrl: string, doors: number[], shim: string | null, settings: Record<string, string>,
-   *   command: string, parts: Record<string, string[]>, onStart(life: object): void, onReady(pid: number): void, onEnd(death: object): void }} options
+   *   parts: Record<string, string[]>, onStart(life: object): void, onReady(pid: number): void, onTerminate(pid: number): void, onEnd(death: object): void }} options
    */
   constructor({ folder, databaseUrl, doors, shim, settings, parts, ...told }) {
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CARILLON_'))

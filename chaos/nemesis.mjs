@@ -42,14 +42,20 @@ export class Nemesis {
     }
   }
 
-  /** Each fault once, in an order of the seed; then by weight. */
+  /** Each fault once, in an order of the seed. */
+  async rageOnce() {
+    for (const fault of this.context.random.sample(this.faults, this.faults.length)) await this.make(fault)
+  }
+
+  /** First each fault once, in an order of the seed, then by weight; with kills between all others. */
   *#order() {
     const { random } = this.context
     const others = this.faults.filter(({ weight }) => weight > 0)
     const hasKill = this.faults.some(({ name }) => name === 'kill')
     const opening = random.sample(others, others.length)
     for (;;) {
-      if (hasKill) for (let kill = 0; kill < (others.length > 0 ? killsBetween : 1); kill++) yield 'kill'
+      const kills = others.length === 0 || opening.length > 0 ? 1 : killsBetween
+      if (hasKill) for (let kill = 0; kill < kills; kill++) yield 'kill'
       if (others.length > 0)
         yield (opening.shift() ?? random.weighted(others.map((fault) => [fault.weight, fault]))).name
     }

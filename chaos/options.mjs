@@ -3,8 +3,10 @@ import { parseArgs } from 'node:util'
 
 const usage = `npm run chaos -- [options]
   --minutes M    how long things go wrong (5)
+  --once         each fault once, for as long as that takes, instead of --minutes
   --seed S       what goes wrong, in which order (1)
   --faults a,b   only these faults; --list names them all
+  --fleet SIZE   full: eight processes; small: five (full)
   --rate N       jobs that run every second (1000)
   --http SHARE   of them so many are delivered over HTTP, the others are tasks (0.2)
   --mix N        jobs of every other kind of schedule and policy (300)
@@ -19,7 +21,7 @@ const usage = `npm run chaos -- [options]
 /**
  * @typedef {{ minutes: number, seed: number, faults: string[] | null, rate: number, http: number, mix: number, at?: number,
  *   ttlSeconds: number, runLeaseSeconds: number, lateSeconds: number, calmSeconds: number,
- *   mutant: string | null, keep: boolean, check: string | null, json: boolean, list: boolean }} Options
+ *   mutant: string | null, fleet: string, once: boolean, keep: boolean, check: string | null, json: boolean, list: boolean }} Options
  */
 
 /** @returns {Options} */
@@ -41,6 +43,8 @@ export function readOptions() {
       calm: text('1'),
       mutant: text(),
       check: text(),
+      fleet: text('full'),
+      once: flag,
       keep: flag,
       json: flag,
       list: flag,
@@ -71,6 +75,8 @@ export function readOptions() {
     calmSeconds: number('calm'),
     mutant: values.mutant ?? null,
     check: values.check ?? null,
+    fleet: values.fleet,
+    once: values.once,
     keep: values.keep,
     json: values.json,
     list: values.list,

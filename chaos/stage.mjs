@@ -15,20 +15,31 @@ import { openToAll, Postgres } from './postgres.mjs'
 const clockChanges = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z'].map((at) => Date.parse(at))
 const settingUpMs = 30_000
 
-/** Every role apart, and twice together in one process: there runs are handed over as they are made. */
-export const parts = {
-  'api-1': ['api'],
-  'api-2': ['api'],
-  'scheduler-1': ['scheduler'],
-  'scheduler-2': ['scheduler'],
-  'worker-1': ['worker'],
-  'worker-2': ['worker'],
-  'both-1': ['scheduler', 'worker'],
-  'both-2': ['scheduler', 'worker'],
+/** Every role apart, and together in one process: there runs are handed over as they are made. */
+const fleets = {
+  full: {
+    'api-1': ['api'],
+    'api-2': ['api'],
+    'scheduler-1': ['scheduler'],
+    'scheduler-2': ['scheduler'],
+    'worker-1': ['worker'],
+    'worker-2': ['worker'],
+    'both-1': ['scheduler', 'worker'],
+    'both-2': ['scheduler', 'worker'],
+  },
+  small: {
+    'api-1': ['api'],
+    'scheduler-1': ['scheduler'],
+    'worker-1': ['worker'],
+    'both-1': ['scheduler', 'worker'],
+    'both-2': ['api', 'scheduler', 'worker'],
+  },
 }
 
 /** @param {import('./options.mjs').Options} options @param {(() => unknown)[]} undo */
 export async function setUp(options, random, say, undo) {
+  const parts = fleets[options.fleet]
+  if (parts === undefined) throw new Error(`--fleet is ${Object.keys(fleets).join(' or ')}.`)
   const folder = mkdtempSync(join(tmpdir(), 'carillon-chaos-'))
   openToAll(folder)
   const journals = {}
@@ -56,6 +67,7 @@ export async function setUp(options, random, say, undo) {
     settings: settingsOf(options),
     onStart: (life) => journals.nemesis.append({ started: life.name, ...life, at: now() }),
     onReady: (pid) => journals.nemesis.append({ isReady: pid, at: now() }),
+    onTerminate: (pid) => journals.nemesis.append({ terminated: pid, pid, at: now() }),
     onEnd: (death) => journals.nemesis.append({ ended: death.name, ...death, at: now() }),
   })
   undo.push(() => fleet.end())

@@ -34,8 +34,12 @@ export class Redeliveries {
   /** @param {object[]} nemesis @param {Map<number, { pid: number }>} incarnations */
   constructor(nemesis, incarnations) {
     this.incarnations = incarnations
+    // Where no scheduler is left nobody takes runs back until one is: that time is the outage's, not the recovery's.
+    const blackouts = nemesis
+      .filter(({ fault }) => fault === 'blackout')
+      .flatMap(({ victims }) => victims.map(({ pid }) => pid))
     for (const { ended, pid, signal, at } of nemesis)
-      if (ended !== undefined && signal === 'SIGKILL') this.#deaths.set(pid, at)
+      if (ended !== undefined && signal === 'SIGKILL' && !blackouts.includes(pid)) this.#deaths.set(pid, at)
   }
 
   /** @param {object[]} rows of one run @param {object[]} deliveries in the order in which they arrived */
