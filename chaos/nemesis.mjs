@@ -5,7 +5,7 @@ import { now } from './clock.mjs'
 import { faults } from './faults/index.mjs'
 
 /** So many kills come before each other fault. */
-const killsBetween = 3
+const killsBetween = 2
 
 export class Nemesis {
   /** @type {Record<string, number>} */
@@ -18,7 +18,8 @@ export class Nemesis {
   constructor(context, only) {
     this.context = context
     for (const name of only ?? []) if (!faults.has(name)) throw new Error(`There is no fault "${name}".`)
-    const wanted = [...faults.values()].filter(({ name }) => only === null || only.includes(name))
+    const isWanted = ({ name, isFor }) => only?.includes(name) ?? isFor?.(context) ?? true
+    const wanted = [...faults.values()].filter(isWanted)
     this.faults = wanted.filter((fault) => {
       const reason = fault.skip?.(context) ?? null
       if (reason !== null) this.#skip(fault.name, reason)
@@ -36,6 +37,8 @@ export class Nemesis {
 
   /** Until the time is over; a fault that has begun is finished. */
   async rage(until) {
+    const upgrade = this.faults.find(({ name }) => name === 'upgrade')
+    if (upgrade !== undefined) await this.make(upgrade)
     for (const name of this.#order()) {
       if (now() >= until) return
       await this.make(faults.get(name))

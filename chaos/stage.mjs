@@ -10,6 +10,7 @@ import { drawJobs, mixCalendars } from './job-mix.mjs'
 import { Journal } from './journal.mjs'
 import { drawHostile, drawInFlight, drawLoad, drawPoison } from './load.mjs'
 import { buildMutant, changeSchema, commandOf } from './mutants/build.mjs'
+import { buildRevision } from './old-build.mjs'
 import { openToAll, Postgres } from './postgres.mjs'
 
 const clockChanges = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z'].map((at) => Date.parse(at))
@@ -50,9 +51,15 @@ export async function setUp(options, random, say, undo) {
   const shim = buildClockShim(folder)
   const { startsAt, clock } = setClock(options, shim, folder, journals.nemesis)
   const wants = (fault) => options.faults === null || options.faults.includes(fault)
-  const postgres = await Postgres.make({ folder, clock, walDisk: wants('disk-full') })
+  const postgres = await Postgres.make({
+    folder,
+    clock,
+    walDisk: wants('disk-full'),
+    isEmpty: options.from !== null,
+  })
   undo.push(() => postgres.close())
   const build = await mutate(options.mutant, postgres, undo)
+  const oldCommand = options.from === null ? null : buildRevision(options.from, folder)
   const receiver = await Receiver.open(join(folder, 'deliveries-http.ndjson'))
   undo.push(() => receiver.close())
   const doors = await Doors.open(postgres.url, Object.keys(parts).length)
@@ -63,7 +70,7 @@ export async function setUp(options, random, say, undo) {
     doors: doors.ports,
     shim,
     parts,
-    command: commandOf(build),
+    command: oldCommand ?? commandOf(build),
     settings: settingsOf(options),
     onStart: (life) => journals.nemesis.append({ started: life.name, ...life, at: now() }),
     onReady: (pid) => journals.nemesis.append({ isReady: pid, at: now() }),
@@ -86,7 +93,7 @@ export async function setUp(options, random, say, undo) {
   ]
   const jobs = await register(url, drawn)
   say(`${jobs.length} jobs are registered, ${options.rate} of them run every second`)
-  return { folder, journals, shim, postgres, receiver, doors, fleet, calendars, jobs }
+  return { folder, journals, shim, oldCommand, postgres, receiver, doors, fleet, calendars, jobs }
 }
 
 /** The folder of the mutant's build, with what it changes in the database done; undefined for the ordinary build. */

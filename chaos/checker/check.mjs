@@ -4,7 +4,7 @@ import { judgeAnswers, judgeCalls } from './api.mjs'
 import { closesOf, judgeClaims, judgeDeliveries, judgeStarts } from './deliveries.mjs'
 import { Expectation } from './expected.mjs'
 import { judgeAttempts, judgeOverlap, judgeSilence } from './policy.mjs'
-import { judgeHealth, quantiles, Redeliveries, Resumptions, takeovers } from './recovery.mjs'
+import { judgeEnds, judgeHealth, quantiles, Redeliveries, Resumptions, takeovers } from './recovery.mjs'
 import { Timeline, Windows } from './timeline.mjs'
 import { Verdict } from './verdict.mjs'
 import { EpochOrder, judgeIncarnations, judgeWrites } from './writes.mjs'
@@ -41,6 +41,7 @@ export async function check({ settings, nemesis, client, deliveries, tables, led
   judgeUnknown(tables.jobs, calls, deliveries, verdict)
   judgeAnswers(client, verdict)
   judgeIncarnations(frame.starts, tables.incarnations, verdict)
+  judgeEnds(nemesis, verdict)
   judgeHealth({ ...tables, health: nemesis.find(({ health }) => health !== undefined)?.health }, verdict)
   for (const { verify } of nemesis)
     if (verify !== undefined && verify.unaccounted + verify.doubled > 0)

@@ -7,7 +7,7 @@ export function quantiles(values) {
     rising.length === 0
       ? null
       : Math.round(rising[Math.min(rising.length - 1, Math.ceil(rising.length * share) - 1)])
-  return { count: rising.length, p50: at(0.5), p99: at(0.99), max: at(1) }
+  return { p50: at(0.5), p99: at(0.99), max: at(1), count: rising.length }
 }
 
 /**
@@ -95,4 +95,11 @@ export function judgeHealth({ partitions, queue, health }, verdict) {
   for (const { what, before, after, most } of health.sizes)
     if (after > most)
       verdict.add('not_back_to_baseline', `${what}: ${after}, at first ${before}, at most ${most} allowed`)
+}
+
+/** No process ends of its own accord, whatever happens around it. `told`: it had been sent a SIGTERM. */
+export function judgeEnds(nemesis, verdict) {
+  for (const { ended, pid, code, signal, told } of nemesis)
+    if (ended !== undefined && signal !== 'SIGKILL' && !told)
+      verdict.add('crashed', `${ended} (pid ${pid}) ended with ${signal ?? code}`)
 }
