@@ -21,10 +21,10 @@ export class ApiClient {
     this.touchable = this.jobs.filter(({ group }) => group !== 'steady')
   }
 
-  /** @param {number} until @param {number} perSecond */
-  async meddle(until, perSecond) {
+  /** @param {() => boolean} isOver @param {number} perSecond */
+  async meddle(isOver, perSecond) {
     const under = new Set()
-    while (now() < until) {
+    while (!isOver()) {
       const call = this.once().finally(() => under.delete(call))
       under.add(call)
       await wait(this.random.between(0, 2_000 / perSecond))

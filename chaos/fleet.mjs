@@ -19,7 +19,7 @@ export class Member {
 
   /**
    * @param {{ name: string, roles: string[], command: string, door: number, env: Record<string, string>, folder: string,
-   *   clock: ShiftedClock, onStart(life: object): void, onReady(pid: number): void, onEnd(death: object): void }} options
+   *   clock: ShiftedClock, onStart(life: object): void, onReady(pid: number): void, onTerminate?(pid: number): void, onEnd(death: object): void }} options
    */
   constructor(options) {
     Object.assign(this, options)
@@ -52,7 +52,7 @@ export class Member {
     this.onStart({ name: this.name, pid: child.pid, roles: this.roles })
     this.exited = new Promise((resolve) => child.once('exit', resolve))
     child.once('exit', (code, signal) => {
-      this.onEnd({ name: this.name, pid: child.pid, code, signal })
+      this.onEnd({ name: this.name, pid: child.pid, code, signal, told: this.told === child })
       if (this.child === child) this.child = null
     })
     const line = await Promise.race([firstLine(child.stdout), this.exited, late()])
@@ -68,6 +68,8 @@ export class Member {
   }
 
   async terminate() {
+    this.told = this.child
+    if (this.child !== null) this.onTerminate?.(this.pid)
     this.child?.kill('SIGTERM')
     await this.exited
   }
@@ -86,7 +88,7 @@ export class Member {
 export class Fleet {
   /**
    * @param {{ folder: string, databaseUrl: string, doors: number[], shim: string | null, settings: Record<string, string>,
-   *   command: string, parts: Record<string, string[]>, onStart(life: object): void, onReady(pid: number): void, onEnd(death: object): void }} options
+   *   command: string, parts: Record<string, string[]>, onStart(life: object): void, onReady(pid: number): void, onTerminate?(pid: number): void, onEnd(death: object): void }} options
    */
   constructor({ folder, databaseUrl, doors, shim, settings, parts, ...told }) {
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CARILLON_'))

@@ -5,7 +5,7 @@ import { now } from './clock.mjs'
 import { faults } from './faults/index.mjs'
 
 /** So many kills come before each other fault. */
-const killsBetween = 3
+const killsBetween = 2
 
 export class Nemesis {
   /** @type {Record<string, number>} */
@@ -18,7 +18,8 @@ export class Nemesis {
   constructor(context, only) {
     this.context = context
     for (const name of only ?? []) if (!faults.has(name)) throw new Error(`There is no fault "${name}".`)
-    const wanted = [...faults.values()].filter(({ name }) => only === null || only.includes(name))
+    const isWanted = ({ name, isFor }) => only?.includes(name) ?? isFor?.(context) ?? true
+    const wanted = [...faults.values()].filter(isWanted)
     this.faults = wanted.filter((fault) => {
       const reason = fault.skip?.(context) ?? null
       if (reason !== null) this.#skip(fault.name, reason)
@@ -36,20 +37,28 @@ export class Nemesis {
 
   /** Until the time is over; a fault that has begun is finished. */
   async rage(until) {
+    const upgrade = this.faults.find(({ name }) => name === 'upgrade')
+    if (upgrade !== undefined) await this.make(upgrade)
     for (const name of this.#order()) {
       if (now() >= until) return
       await this.make(faults.get(name))
     }
   }
 
-  /** Each fault once, in an order of the seed; then by weight. */
+  /** Each fault once, in an order of the seed. */
+  async rageOnce() {
+    for (const fault of this.context.random.sample(this.faults, this.faults.length)) await this.make(fault)
+  }
+
+  /** First each fault once, in an order of the seed, then by weight; with kills between all others. */
   *#order() {
     const { random } = this.context
     const others = this.faults.filter(({ weight }) => weight > 0)
     const hasKill = this.faults.some(({ name }) => name === 'kill')
     const opening = random.sample(others, others.length)
     for (;;) {
-      if (hasKill) for (let kill = 0; kill < (others.length > 0 ? killsBetween : 1); kill++) yield 'kill'
+      const kills = others.length === 0 || opening.length > 0 ? 1 : killsBetween
+      if (hasKill) for (let kill = 0; kill < kills; kill++) yield 'kill'
       if (others.length > 0)
         yield (opening.shift() ?? random.weighted(others.map((fault) => [fault.weight, fault]))).name
     }

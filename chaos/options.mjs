@@ -3,14 +3,17 @@ import { parseArgs } from 'node:util'
 
 const usage = `npm run chaos -- [options]
   --minutes M    how long things go wrong (5)
+  --once         each fault once, for as long as that takes, instead of --minutes
   --seed S       what goes wrong, in which order (1)
   --faults a,b   only these faults; --list names them all
+  --fleet SIZE   full: eight processes; small: five (full)
   --rate N       jobs that run every second (1000)
   --http SHARE   of them so many are delivered over HTTP, the others are tasks (0.2)
   --mix N        jobs of every other kind of schedule and policy (300)
   --at INSTANT   where the database's clock begins; otherwise Europe's clocks change in the middle
   --ttl S, --run-lease S, --late S   the leases and the tolerance of the processes (3, 6, 10)
   --calm S       the longest pause between two faults (1)
+  --from COMMIT  begin with processes of this earlier commit, and upgrade them while they run
   --mutant NAME  processes of a test build with this guard removed
   --keep         keep the folder with all ledgers
   --check DIR    only judge the ledgers of a run that was kept
@@ -19,7 +22,7 @@ const usage = `npm run chaos -- [options]
 /**
  * @typedef {{ minutes: number, seed: number, faults: string[] | null, rate: number, http: number, mix: number, at?: number,
  *   ttlSeconds: number, runLeaseSeconds: number, lateSeconds: number, calmSeconds: number,
- *   mutant: string | null, keep: boolean, check: string | null, json: boolean, list: boolean }} Options
+ *   from: string | null, mutant: string | null, fleet: string, once: boolean, keep: boolean, check: string | null, json: boolean, list: boolean }} Options
  */
 
 /** @returns {Options} */
@@ -39,8 +42,11 @@ export function readOptions() {
       'run-lease': text('6'),
       late: text('10'),
       calm: text('1'),
+      from: text(),
       mutant: text(),
       check: text(),
+      fleet: text('full'),
+      once: flag,
       keep: flag,
       json: flag,
       list: flag,
@@ -69,8 +75,11 @@ export function readOptions() {
     runLeaseSeconds: number('run-lease'),
     lateSeconds: number('late'),
     calmSeconds: number('calm'),
+    from: values.from ?? null,
     mutant: values.mutant ?? null,
     check: values.check ?? null,
+    fleet: values.fleet,
+    once: values.once,
     keep: values.keep,
     json: values.json,
     list: values.list,

@@ -26,10 +26,10 @@ export class Postgres {
   maxConnections = 160
 
   /**
-   * @param {{ folder: string, clock: import('./clock-shift.mjs').ShiftedClock, walDisk: boolean }} options `walDisk`: put the WAL on
-   *   a small disk of its own, which can be filled
+   * @param {{ folder: string, clock: import('./clock-shift.mjs').ShiftedClock, walDisk: boolean, isEmpty?: boolean }} options `walDisk`:
+   *   put the WAL on a small disk of its own, which can be filled; `isEmpty`: leave the schema to the first process
    */
-  static async make({ folder, clock, walDisk }) {
+  static async make({ folder, clock, walDisk, isEmpty = false }) {
     const dataDir = join(folder, 'database')
     const made = await joinEmbeddedPostgres({ dataDir })
     const server = new Postgres()
@@ -43,7 +43,7 @@ export class Postgres {
     server.program = await server.#program()
     if (walDisk) server.walDisk = server.#mountWal(join(folder, 'wal-disk'))
     await server.start()
-    await server.with((client) => migrate(client, systemClock))
+    if (!isEmpty) await server.with((client) => migrate(client, systemClock))
     return server
   }
 

@@ -71,11 +71,12 @@ async function bodyOf(request) {
 function listen(host, hostile) {
   const server = createServer((request, response) => void receive(request, response, hostile))
   server.on('clientError', (_error, socket) => socket.destroy())
-  return new Promise((resolve) => server.listen(0, host, () => resolve(server)))
+  return new Promise((resolve, reject) => server.once('error', reject).listen(0, host, () => resolve(server)))
 }
 
 const friendly = await listen('127.0.0.1', false)
-const hostile = await listen('127.0.0.2', true)
+// A host of its own, so that what happens to it happens to no other. Not every system has a second loopback address.
+const hostile = await listen('127.0.0.2', true).catch(() => listen('127.0.0.1', true))
 process.on('message', (message) => (mode = message.mode))
 process.on('disconnect', () => process.exit(0))
 process.on('SIGTERM', () => {
@@ -84,5 +85,5 @@ process.on('SIGTERM', () => {
 })
 process.send({
   url: `http://127.0.0.1:${friendly.address().port}/`,
-  hostileUrl: `http://127.0.0.2:${hostile.address().port}/`,
+  hostileUrl: `http://${hostile.address().address}:${hostile.address().port}/`,
 })

@@ -1,10 +1,14 @@
 // What a run found, for programs and for people.
 
-/** @param {{ options: object, nemesis: object[], made: Record<string, number>, skipped: Record<string, string>, verdict: import('./checker/verdict.mjs').Verdict, figures: object, drainMs: number | null }} run */
-export function resultOf({ options, nemesis, made, skipped, verdict, figures, seconds, health }) {
+/**
+ * @param {{ settings: object, nemesis: object[], verdict: import('./checker/verdict.mjs').Verdict, figures: object }} run
+ */
+export function resultOf({ settings, nemesis, verdict, figures }) {
   const { counts } = verdict
+  const { skipped = {}, mutant = null } = settings
+  const health = nemesis.find((entry) => entry.health !== undefined)?.health
   return {
-    seed: options.seed,
+    seed: settings.seed,
     ticks: counts.ticks ?? 0,
     kills: nemesis.filter(({ ended, signal }) => ended !== undefined && signal === 'SIGKILL').length,
     db_restarts: nemesis.filter(({ database }) => database === 'up').length,
@@ -19,20 +23,26 @@ export function resultOf({ options, nemesis, made, skipped, verdict, figures, se
     firing_again_ms: figures.firing_again_ms,
     takeover_after_restart_ms: figures.takeover_after_restart_ms,
     drain_ms: health?.drainMs ?? null,
-    seconds,
+    seconds: Math.round((nemesis.at(-1).at - nemesis[0].at) / 1000),
     invariants: verdict.invariants,
     violations: Object.fromEntries(
       Object.entries(verdict.violations).map(([kind, { count }]) => [kind, count]),
     ),
-    faults: made,
+    faults: countBy(nemesis.flatMap(({ fault }) => (fault === undefined ? [] : [fault]))),
     ...(Object.keys(skipped).length > 0 && { skipped }),
     became: verdict.tallies.became ?? {},
     deliveries: counts.deliveries ?? 0,
     retries_asked_for: counts.retries_asked_for ?? 0,
     dead_letters: counts.dead_letters ?? 0,
     api_calls: counts.api_calls ?? 0,
-    ...(options.mutant !== null && { mutant: options.mutant }),
+    ...(mutant !== null && { mutant }),
   }
+}
+
+function countBy(names) {
+  const counts = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
 }
 
 /** A line for each thing that counts, then each kind of violation with some examples. */

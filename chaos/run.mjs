@@ -33,8 +33,7 @@ const undo = []
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => void leave().finally(() => process.exit(130)))
 try {
-  process.exitCode =
-    options.check === null ? await run() : await judge(options.check, { made: {}, skipped: {} })
+  process.exitCode = options.check === null ? await run() : await judge(options.check)
 } finally {
   await leave()
 }
@@ -55,7 +54,9 @@ async function run() {
   const before = await measure(observer, stage.fleet)
   const until = now() + options.minutes * 60_000
   const progress = setInterval(() => void tell(observer, nemesis, until), 15_000)
-  await Promise.all([nemesis.rage(until), client.meddle(until, callsPerSecond)])
+  let over = false
+  const raging = (options.once ? nemesis.rageOnce() : nemesis.rage(until)).finally(() => (over = true))
+  await Promise.all([raging, client.meddle(() => over, callsPerSecond)])
   clearInterval(progress)
   for (const end of aside) await end()
   await stage.fleet.heal()
@@ -71,10 +72,10 @@ async function run() {
   say('writing the ledger out')
   await stage.postgres.with((ledger) => exportLedger(ledger, stage.folder))
   await observer.close()
-  writeSettings(stage, end)
+  writeSettings(stage, nemesis, end)
   await leave()
   say('comparing with the oracle')
-  const code = await judge(stage.folder, nemesis)
+  const code = await judge(stage.folder)
   if (code === 0 && !options.keep) rmSync(stage.folder, { recursive: true, force: true })
   else say(`all ledgers stay in ${stage.folder}; judge them again with --check ${stage.folder}`)
   return code
@@ -110,8 +111,11 @@ function prepare(stage, observer, random) {
 }
 
 /** What the checker has to know of the run besides what happened. */
-function writeSettings({ folder, calendars }, end) {
+function writeSettings({ folder, calendars }, { skipped }, end) {
   const settings = {
+    seed: options.seed,
+    mutant: options.mutant,
+    skipped,
     end,
     calendars,
     monotonicToWall,
@@ -121,13 +125,10 @@ function writeSettings({ folder, calendars }, end) {
   writeFileSync(join(folder, 'settings.json'), JSON.stringify(settings))
 }
 
-async function judge(folder, { made, skipped }) {
+async function judge(folder) {
   const ledgers = await readLedgers(folder)
   const { verdict, figures } = await check(ledgers)
-  const { nemesis } = ledgers
-  const health = nemesis.find((entry) => entry.health !== undefined)?.health
-  const seconds = Math.round((nemesis.at(-1).at - nemesis[0].at) / 1000)
-  const result = resultOf({ options, nemesis, made, skipped, verdict, figures, seconds, health })
+  const result = resultOf({ ...ledgers, verdict, figures })
   process.stderr.write(`${table(result, verdict)}\n`)
   if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`)
   return verdict.isClean ? 0 : 1

@@ -10,25 +10,37 @@ import { drawJobs, mixCalendars } from './job-mix.mjs'
 import { Journal } from './journal.mjs'
 import { drawHostile, drawInFlight, drawLoad, drawPoison } from './load.mjs'
 import { buildMutant, changeSchema, commandOf } from './mutants/build.mjs'
+import { buildRevision } from './old-build.mjs'
 import { openToAll, Postgres } from './postgres.mjs'
 
 const clockChanges = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z'].map((at) => Date.parse(at))
 const settingUpMs = 30_000
 
-/** Every role apart, and twice together in one process: there runs are handed over as they are made. */
-export const parts = {
-  'api-1': ['api'],
-  'api-2': ['api'],
-  'scheduler-1': ['scheduler'],
-  'scheduler-2': ['scheduler'],
-  'worker-1': ['worker'],
-  'worker-2': ['worker'],
-  'both-1': ['scheduler', 'worker'],
-  'both-2': ['scheduler', 'worker'],
+/** Every role apart, and together in one process: there runs are handed over as they are made. */
+const fleets = {
+  full: {
+    'api-1': ['api'],
+    'api-2': ['api'],
+    'scheduler-1': ['scheduler'],
+    'scheduler-2': ['scheduler'],
+    'worker-1': ['worker'],
+    'worker-2': ['worker'],
+    'both-1': ['scheduler', 'worker'],
+    'both-2': ['scheduler', 'worker'],
+  },
+  small: {
+    'api-1': ['api'],
+    'scheduler-1': ['scheduler'],
+    'worker-1': ['worker'],
+    'both-1': ['scheduler', 'worker'],
+    'both-2': ['api', 'scheduler', 'worker'],
+  },
 }
 
 /** @param {import('./options.mjs').Options} options @param {(() => unknown)[]} undo */
 export async function setUp(options, random, say, undo) {
+  const parts = fleets[options.fleet]
+  if (parts === undefined) throw new Error(`--fleet is ${Object.keys(fleets).join(' or ')}.`)
   const folder = mkdtempSync(join(tmpdir(), 'carillon-chaos-'))
   openToAll(folder)
   const journals = {}
@@ -39,9 +51,15 @@ export async function setUp(options, random, say, undo) {
   const shim = buildClockShim(folder)
   const { startsAt, clock } = setClock(options, shim, folder, journals.nemesis)
   const wants = (fault) => options.faults === null || options.faults.includes(fault)
-  const postgres = await Postgres.make({ folder, clock, walDisk: wants('disk-full') })
+  const postgres = await Postgres.make({
+    folder,
+    clock,
+    walDisk: wants('disk-full'),
+    isEmpty: options.from !== null,
+  })
   undo.push(() => postgres.close())
   const build = await mutate(options.mutant, postgres, undo)
+  const oldCommand = options.from === null ? null : buildRevision(options.from, folder)
   const receiver = await Receiver.open(join(folder, 'deliveries-http.ndjson'))
   undo.push(() => receiver.close())
   const doors = await Doors.open(postgres.url, Object.keys(parts).length)
@@ -52,10 +70,11 @@ export async function setUp(options, random, say, undo) {
     doors: doors.ports,
     shim,
     parts,
-    command: commandOf(build),
+    command: oldCommand ?? commandOf(build),
     settings: settingsOf(options),
     onStart: (life) => journals.nemesis.append({ started: life.name, ...life, at: now() }),
     onReady: (pid) => journals.nemesis.append({ isReady: pid, at: now() }),
+    onTerminate: (pid) => journals.nemesis.append({ terminated: pid, pid, at: now() }),
     onEnd: (death) => journals.nemesis.append({ ended: death.name, ...death, at: now() }),
   })
   undo.push(() => fleet.end())
@@ -74,7 +93,7 @@ export async function setUp(options, random, say, undo) {
   ]
   const jobs = await register(url, drawn)
   say(`${jobs.length} jobs are registered, ${options.rate} of them run every second`)
-  return { folder, journals, shim, postgres, receiver, doors, fleet, calendars, jobs }
+  return { folder, journals, shim, oldCommand, postgres, receiver, doors, fleet, calendars, jobs }
 }
 
 /** The folder of the mutant's build, with what it changes in the database done; undefined for the ordinary build. */

@@ -4,7 +4,7 @@ import { judgeAnswers, judgeCalls } from './api.mjs'
 import { closesOf, judgeClaims, judgeDeliveries, judgeStarts } from './deliveries.mjs'
 import { Expectation } from './expected.mjs'
 import { judgeAttempts, judgeOverlap, judgeSilence } from './policy.mjs'
-import { judgeHealth, quantiles, Redeliveries, Resumptions, takeovers } from './recovery.mjs'
+import { judgeEnds, judgeHealth, quantiles, Redeliveries, Resumptions, takeovers } from './recovery.mjs'
 import { Timeline, Windows } from './timeline.mjs'
 import { Verdict } from './verdict.mjs'
 import { EpochOrder, judgeIncarnations, judgeWrites } from './writes.mjs'
@@ -28,7 +28,7 @@ export async function check({ settings, nemesis, client, deliveries, tables, led
     redeliveries: new Redeliveries(nemesis, frame.incarnations),
     resumptions: new Resumptions(nemesis, frame.clock),
   }
-  const epochs = new EpochOrder(frame.clock.unclear)
+  const epochs = new EpochOrder(frame.clock)
   let partition = null
   const rowsOf = await groupedLedger(ledger)
   for await (const [job, rows] of rowsOf(tables.jobs)) {
@@ -41,6 +41,7 @@ export async function check({ settings, nemesis, client, deliveries, tables, led
   judgeUnknown(tables.jobs, calls, deliveries, verdict)
   judgeAnswers(client, verdict)
   judgeIncarnations(frame.starts, tables.incarnations, verdict)
+  judgeEnds(nemesis, verdict)
   judgeHealth({ ...tables, health: nemesis.find(({ health }) => health !== undefined)?.health }, verdict)
   for (const { verify } of nemesis)
     if (verify !== undefined && verify.unaccounted + verify.doubled > 0)
@@ -70,11 +71,12 @@ function frameOf(settings, nemesis, tables) {
   const faults = nemesis
     .filter(({ fault }) => fault !== undefined)
     .map((entry) => ({ ...entry, lifted: liftedAt.get(entry.number) ?? Number.POSITIVE_INFINITY }))
-  const starts = nemesis.filter(({ started }) => started !== undefined)
-  const ends = nemesis.filter(({ ended }) => ended !== undefined)
-  const windows = new Windows(faults, starts, ends, incarnations, clock)
+  const entries = (kind) => nemesis.filter((entry) => entry[kind] !== undefined)
+  const [starts, ends] = [entries('started'), entries('ended')]
+  const told = { incarnations, clock, ttlMs: settings.ttlMs }
+  const windows = new Windows(faults, entries('terminated'), ends, told)
   const standing = faults.filter(({ fault }) => fault === 'freeze' || fault === 'block')
-  const still = new Windows(standing, starts, [], incarnations, clock)
+  const still = new Windows(standing, [], [], told)
   const first = Math.min(settings.end, ...tables.jobs.map(({ effective_from }) => effective_from))
   const expectation = new Expectation({ from: first, to: settings.end, calendars: settings.calendars })
   return { end: settings.end, incarnations, clock, windows, still, starts, expectation }
@@ -124,7 +126,7 @@ function judgeJob(life, frame, seen, verdict) {
       deliveries: arrived.get(key) ?? [],
       letters: dead.get(key) ?? [],
     }
-    judgeWrites(run, frame.incarnations, verdict)
+    judgeWrites(run, frame, verdict)
     judgeStarts(run.name, rows, verdict)
     judgeClaims(run.name, rows, run.deliveries, verdict)
     judgeAttempts(run, verdict)

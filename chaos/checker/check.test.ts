@@ -279,6 +279,20 @@ describe('each violation is found:', () => {
       },
     ],
     [
+      'crashed',
+      'a process that ended of its own accord',
+      (all) => {
+        all.nemesis.push({
+          ended: 'worker-1',
+          name: 'worker-1',
+          pid: 7,
+          code: 1,
+          signal: null,
+          at: end + 5_000,
+        })
+      },
+    ],
+    [
       'not_settled',
       'partitions without an owner after a fault',
       (all) => {

@@ -45,7 +45,8 @@ export function judgeDeliveries({ name, rows, deliveries }, { clock, windows }, 
     const row = closes.get(token)
     if (row === undefined) return windows.open(deliveries.find((delivery) => delivery.token === token).in)
     if (row.reason === 'timeout' || row.reason === 'connection') return true
-    return windows.met(row.worker, row.leased_at ?? row.recorded_at, row.recorded_at)
+    if (windows.met(row.worker, row.leased_at ?? row.recorded_at, row.recorded_at)) return true
+    return row.reason === 'worker_lost' && windows.explain(row.worker, row.recorded_at)
   }
 }
 

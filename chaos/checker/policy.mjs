@@ -38,7 +38,6 @@ export function judgeOverlap({ job, definitions, ledger, deliveries }, clock, ve
   const closes = closesOf(ledger)
   let going = []
   for (const delivery of deliveries) {
-    // Triggered and unlimited runs of an older version have no place.
     if (clock.isNearStep(delivery.in)) continue
     const from = clock.database(delivery.in)
     going = going.filter(({ to }) => to > from + roundingMs)
@@ -61,7 +60,9 @@ export function judgeSilence({ job, calls, deliveries }, isExcused, verdict) {
     if (status !== 'ok' || (call !== 'pause' && call !== 'delete')) continue
     const from = answered + silenceAfterMs
     const to =
-      call === 'delete' ? Number.POSITIVE_INFINITY : (calls[at + 1]?.invoked ?? Number.POSITIVE_INFINITY)
+      call === 'delete'
+        ? Number.POSITIVE_INFINITY
+        : (calls.slice(at).find((later) => later.call === 'resume')?.invoked ?? Number.POSITIVE_INFINITY)
     for (const delivery of deliveries) {
       if (delivery.in <= from || delivery.in >= to || delivery.origin !== 0 || isExcused(delivery)) continue
       const kind = call === 'pause' ? 'after_pause' : 'after_delete'

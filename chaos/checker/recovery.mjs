@@ -7,7 +7,7 @@ export function quantiles(values) {
     rising.length === 0
       ? null
       : Math.round(rising[Math.min(rising.length - 1, Math.ceil(rising.length * share) - 1)])
-  return { count: rising.length, p50: at(0.5), p99: at(0.99), max: at(1) }
+  return { p50: at(0.5), p99: at(0.99), max: at(1), count: rising.length }
 }
 
 /**
@@ -34,8 +34,12 @@ export class Redeliveries {
   /** @param {object[]} nemesis @param {Map<number, { pid: number }>} incarnations */
   constructor(nemesis, incarnations) {
     this.incarnations = incarnations
+    // Where no scheduler is left nobody takes runs back until one is: that time is the outage's, not the recovery's.
+    const blackouts = nemesis
+      .filter(({ fault }) => fault === 'blackout')
+      .flatMap(({ victims }) => victims.map(({ pid }) => pid))
     for (const { ended, pid, signal, at } of nemesis)
-      if (ended !== undefined && signal === 'SIGKILL') this.#deaths.set(pid, at)
+      if (ended !== undefined && signal === 'SIGKILL' && !blackouts.includes(pid)) this.#deaths.set(pid, at)
   }
 
   /** @param {object[]} rows of one run @param {object[]} deliveries in the order in which they arrived */
@@ -91,4 +95,11 @@ export function judgeHealth({ partitions, queue, health }, verdict) {
   for (const { what, before, after, most } of health.sizes)
     if (after > most)
       verdict.add('not_back_to_baseline', `${what}: ${after}, at first ${before}, at most ${most} allowed`)
+}
+
+/** No process ends of its own accord, whatever happens around it. `told`: it had been sent a SIGTERM. */
+export function judgeEnds(nemesis, verdict) {
+  for (const { ended, pid, code, signal, told } of nemesis)
+    if (ended !== undefined && signal !== 'SIGKILL' && !told)
+      verdict.add('crashed', `${ended} (pid ${pid}) ended with ${signal ?? code}`)
 }

@@ -4,9 +4,14 @@
 const aroundStepMs = 2_000
 
 export class Timeline {
+  #repeated
+
   /** @param {{ at: number, from: number, to: number }[]} steps of the database's clock, rising by `at` */
   constructor(steps) {
     this.steps = steps
+    this.#repeated = steps
+      .filter(({ from, to }) => to < from)
+      .map(({ at, from, to }) => ({ from: at + to - aroundStepMs, to: at + from + aroundStepMs }))
   }
 
   #shiftAt(at) {
@@ -27,11 +32,9 @@ export class Timeline {
     )
   }
 
-  /** Times of the database that came twice, or nearly so. */
-  get unclear() {
-    return this.steps
-      .filter(({ from, to }) => to < from)
-      .map(({ at, from, to }) => ({ from: at + to - aroundStepMs, to: at + from + aroundStepMs }))
+  /** Whether a time of the database came twice, or nearly so. */
+  isUnclear(time) {
+    return this.#repeated.some(({ from, to }) => time >= from && time <= to)
   }
 
   isNearStep(at) {
@@ -39,7 +42,7 @@ export class Timeline {
   }
 }
 
-/** How long after it was lifted a fault may still show: what it had held up arrives. */
+/** How long after it was lifted a fault still goes on: what it had held up arrives. */
 const aftermathMs = 1_000
 
 /** The times in which something was happening to a process. */
@@ -48,39 +51,40 @@ export class Windows {
   #all = []
 
   /**
-   * @param {{ fault: string, at: number, lifted: number, victims: { name: string, pid: number }[] }[]} faults
-   * @param {{ name: string, pid: number, at: number }[]} starts
+   * @param {{ at: number, lifted: number, victims: { name: string, pid: number }[] }[]} faults
+   * @param {{ pid: number, at: number }[]} terminations when processes were told to end
    * @param {{ pid: number, at: number }[]} ends
-   * @param {Map<number, { pid: number }>} incarnations
-   * @param {Timeline} clock
+   * @param {{ incarnations: Map<number, { pid: number }>, clock: Timeline, ttlMs: number }} frame
    */
-  constructor(faults, starts, ends, incarnations, clock) {
+  constructor(faults, terminations, ends, { incarnations, clock, ttlMs }) {
     this.incarnations = incarnations
+    this.ttlMs = ttlMs
     const endedAt = new Map(ends.map(({ pid, at }) => [pid, at]))
-    for (const { at, lifted, victims } of faults) {
-      if (victims.length === 0) continue
-      this.#all.push({ from: at, to: lifted + aftermathMs })
-      const begun = starts.filter(
-        (start) => start.at > at && start.at < lifted && victims.some(({ name }) => name === start.name),
-      )
-      for (const { pid } of [...victims, ...begun])
-        this.#add(pid, at, Math.min(lifted + aftermathMs, endedAt.get(pid) ?? lifted + aftermathMs), clock)
+    const add = (pid, from, to) => {
+      const window = { from: clock.database(from), to: clock.database(Math.min(to, endedAt.get(pid) ?? to)) }
+      this.#byPid.set(pid, [...(this.#byPid.get(pid) ?? []), window])
     }
+    for (const { at, lifted, victims } of faults) {
+      if (victims.length > 0) this.#all.push({ from: at, to: lifted + aftermathMs })
+      for (const { pid } of victims) add(pid, at, lifted + aftermathMs)
+    }
+    for (const { pid, at } of terminations) add(pid, at, Number.POSITIVE_INFINITY)
     // Whoever dies, of a fault or of its own, had something in flight.
-    for (const { pid, at } of ends) this.#add(pid, at, at, clock)
-  }
-
-  #add(pid, from, to, clock) {
-    this.#byPid.set(pid, [
-      ...(this.#byPid.get(pid) ?? []),
-      { from: clock.database(from), to: clock.database(to) },
-    ])
+    for (const { pid, at } of ends) add(pid, at, at)
   }
 
   /** Whether something was happening to a worker between two times of the database. */
   met(worker, from, to) {
-    const windows = this.#byPid.get(this.incarnations.get(worker)?.pid) ?? []
-    return windows.some((window) => from <= window.to && to >= window.from)
+    return this.#of(worker).some((window) => from <= window.to && to >= window.from)
+  }
+
+  /** Whether a worker that was found dead at a time can have been so because of something that had happened to it. */
+  explain(worker, at) {
+    return this.#of(worker).some((window) => at >= window.from && at <= window.to + this.ttlMs)
+  }
+
+  #of(worker) {
+    return this.#byPid.get(this.incarnations.get(worker)?.pid) ?? []
   }
 
   /** Whether anything was happening to anybody. @param {number} at by the machine's clock */

@@ -32,6 +32,7 @@ export const kinds = {
   orphaned_lease: 10,
   not_back_to_baseline: 10,
   not_settled: 10,
+  crashed: 10,
 }
 
 export class Verdict {

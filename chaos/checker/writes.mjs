@@ -7,16 +7,16 @@
 export class EpochOrder {
   #fires = []
 
-  /** @param {{ from: number, to: number }[]} unclear times that a step of the database's clock made come twice */
-  constructor(unclear) {
-    this.unclear = unclear
+  /** @param {import('./timeline.mjs').Timeline} clock */
+  constructor(clock) {
+    this.clock = clock
   }
 
   /** @param {object[]} rows of one job of the partition */
   see(rows, name) {
     for (const row of rows) {
       if (row.origin !== 0 || row.round !== 0 || row.fired_at === null) continue
-      if (this.unclear.some(({ from, to }) => row.fired_at >= from && row.fired_at <= to)) continue
+      if (this.clock.isUnclear(row.fired_at)) continue
       this.#fires.push({ at: row.fired_at, epoch: row.epoch, due: row.due, name })
     }
   }
@@ -40,9 +40,11 @@ export class EpochOrder {
 /**
  * The closes of one run, in the order in which they were recorded, beside the tokens under which it was delivered.
  * @param {{ name: string, rows: object[], deliveries: object[] }} run
- * @param {Map<number, { state: string, ended_at: number | null }>} incarnations
+ * @param {{ incarnations: Map<number, { state: string, ended_at: number | null }>, clock: import('./timeline.mjs').Timeline }} frame
  */
-export function judgeWrites({ name, rows, deliveries }, incarnations, verdict) {
+export function judgeWrites({ name, rows, deliveries }, { incarnations, clock }, verdict) {
+  // Where the database's clock was set back, what was recorded later has the earlier time.
+  if (rows.some(({ recorded_at }) => clock.isUnclear(recorded_at))) return
   const closes = rows.filter(({ outcome, token }) => outcome !== 'stale' && token !== null)
   let highest = Number.NEGATIVE_INFINITY
   for (const row of closes) {

@@ -9,15 +9,16 @@ const noShim = 'there is no C compiler for the shim that shifts clocks'
 export const nodeClock = {
   name: 'node-clock',
   skip: ({ shim }) => (shim === null ? noShim : null),
-  pick: ({ fleet, random }) => ({ victims: random.sample(fleet.members, 2) }),
-  async inject({ random }, { victims }) {
+  // Nobody is a victim: a wrong clock explains nothing.
+  pick: ({ fleet, random }) => ({ victims: [], shifted: random.sample(fleet.members, 2) }),
+  async inject({ random }, { shifted }) {
     const steps = [5 * hour, -7 * hour, hour, -hour, 87_600 * hour]
     for (let step = 0; step < 3; step++) {
-      for (const victim of victims) victim.clock.shift(random.pick(steps))
+      for (const member of shifted) member.clock.shift(random.pick(steps))
       await wait(random.between(500, 1_500))
     }
   },
-  heal: (_context, { victims }) => victims.forEach((victim) => victim.clock.shift(0)),
+  heal: (_context, { shifted }) => shifted.forEach((member) => member.clock.shift(0)),
 }
 
 /**

@@ -1,4 +1,5 @@
 // Every fault by its name, all of one shape:
+//   isFor(context)          whether the run asks for it at all; without it, yes
 //   skip(context)           why it cannot be done here, or null
 //   pick(context)           whom it meets, and what else it needs to know: written down before it is done
 //   inject(context, state)  does it, for as long as it lasts
@@ -15,12 +16,14 @@ import kill from './kill.mjs'
 import { poison, targets } from './outside.mjs'
 import rolling from './rolling.mjs'
 import terminate from './terminate.mjs'
+import upgrade from './upgrade.mjs'
 
 /** With the weight that each has beside the kills, which come between all others. */
 const weighted = [
   [0, kill],
-  [8, fastStop],
-  [8, immediateStop],
+  [0, upgrade],
+  [12, fastStop],
+  [12, immediateStop],
   [2, freeze],
   [2, terminate],
   [1, rolling],

@@ -4,8 +4,8 @@ import { now } from '../clock.mjs'
 /** kill -9 of one to three processes at once. What they owned must have new owners at once, what they ran new workers. */
 export default {
   name: 'kill',
-  pick: ({ fleet, random, most = 3 }) => {
-    const victims = random.sample(fleet.members, random.between(1, most))
+  pick: ({ fleet, random }) => {
+    const victims = random.sample(fleet.members, random.between(1, 3))
     // Somebody must be left who can take over: without a scheduler it is an outage, which is another fault.
     const left = fleet.with('scheduler').filter((member) => !victims.includes(member))
     return { victims: left.length > 0 ? victims : victims.slice(0, 1) }
