@@ -14,7 +14,11 @@ export default defineConfig({
         test: {
           name: 'unit',
           sequence: { groupOrder: 0 },
-          include: ['packages/*/src/**/*.test.ts', 'chaos/checker/**/*.test.ts'],
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'packages/server/test/simulation/**/*.test.ts',
+            'chaos/checker/**/*.test.ts',
+          ],
           exclude: ['**/*.db.test.ts'],
           setupFiles: ['packages/server/test/kit/fixed-seed.ts'],
           testTimeout: 30_000,

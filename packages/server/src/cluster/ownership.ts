@@ -17,6 +17,8 @@ export interface OwnershipOptions {
   sinceFiringMs: () => number
   /** Tells the others whether to count on this node for partitions. */
   offer: (able: boolean) => void
+  /** Who should own what. Every node has to compute the same. */
+  assign?: (live: readonly number[]) => ReadonlyMap<number, readonly number[]>
 }
 
 /** For so many lease times a node that could not fire leaves its partitions to others before it tries again. */
@@ -97,11 +99,12 @@ export class Ownership {
 
   /** Computed again only when somebody came or went: it is asked for several times a second. */
   private assigned(): ReadonlySet<number> {
+    const { assign = assignPartitions } = this.options
     const self = this.options.self()
     const live = this.options.liveSchedulers()
     const membership = [self, ...live].join()
     if (membership !== this.assignment.membership) {
-      this.assignment = { membership, partitions: new Set(assignPartitions(live).get(self)) }
+      this.assignment = { membership, partitions: new Set(assign(live).get(self)) }
     }
     return this.assignment.partitions
   }

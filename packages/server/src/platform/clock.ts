@@ -7,6 +7,13 @@ export interface Clock {
   monotonic(): number
   /** Calls back once after `delayMs`; returns a function that calls it off. */
   after(delayMs: number, callback: () => void): () => void
+  /** Another way to breathe: for a clock that decides itself who goes on when. */
+  breathe?(): Promise<void>
+}
+
+/** Between two slices of long work: whatever else is ready in this process goes first. */
+export function breathe(clock: Clock): Promise<void> {
+  return clock.breathe?.() ?? new Promise((resolve) => setImmediate(resolve))
 }
 
 /** setTimeout counts in 32 bits: a longer delay would fire at once. */

@@ -3,7 +3,7 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.js'
-import { newIncarnation } from '../../platform/ids.js'
+import { newIncarnation as randomIncarnation } from '../../platform/ids.js'
 import type { Coordination, Introduction, Lease } from '../coordination.js'
 import { PostgresLife } from './life.js'
 import type { PeerTimes } from './peers.js'
@@ -37,6 +37,8 @@ export interface PostgresCoordinationOptions extends PeerTimes {
   databaseClock: DatabaseClock
   clock: Clock
   log: Logger
+  /** An id that was never used before. */
+  newIncarnation?: () => number
 }
 
 /** Election and fence in one place: the leases are the rows that every fire locks. */
@@ -51,7 +53,7 @@ export class PostgresCoordination implements Coordination {
     commands = false,
     codeVersion,
   }: Introduction): Promise<PostgresLife> {
-    const { database, databaseClock } = this.options
+    const { database, databaseClock, newIncarnation = randomIncarnation } = this.options
     const incarnation = newIncarnation()
     const sample = databaseClock.begin()
     const [row] = await database.run(joinStatement, {

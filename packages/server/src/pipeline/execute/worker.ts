@@ -1,4 +1,4 @@
-import { pause } from '../../platform/clock.js'
+import { breathe, pause } from '../../platform/clock.js'
 import type { CloseAnswer, LeasedRun } from '../run.js'
 import { DefinitionCache } from '../definition-cache.js'
 import { Confirmations } from './confirmations.js'
@@ -258,7 +258,7 @@ export class Worker {
   private async startInParts(entries: HeldEntry[]): Promise<void> {
     for (let at = 0; at < entries.length; at += mostPerStart) {
       if (at > 0) {
-        await new Promise((resolve) => setImmediate(resolve))
+        await breathe(this.options.clock)
         await this.options.ports.behind()
       }
       await this.startSome(entries.slice(at, at + mostPerStart))

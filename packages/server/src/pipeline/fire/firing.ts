@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { statement } from '../../db/statement.js'
+import { breathe } from '../../platform/clock.js'
 import type { Metrics } from '../../platform/metrics.js'
 import { namesCalendar, readCalendars } from '../calendars.js'
 import { readTickChanges, type TickChanges } from '../tick-changes.js'
@@ -233,7 +234,7 @@ export class Firing {
       at = end
       // Ownership may have gone meanwhile: each statement names what is held now.
       lagMs = Math.max(lagMs, await this.proposing.fire(this.options.owned(), ticks))
-      await new Promise((resolve) => setImmediate(resolve))
+      await breathe(this.options.clock)
     }
     return lagMs
   }

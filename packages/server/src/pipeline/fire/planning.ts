@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../../platform/clock.js'
+import { breathe, type Clock } from '../../platform/clock.js'
 import { jobIdOf } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
 import type { CalendarSet } from '../../time/schedule.js'
@@ -42,7 +42,7 @@ export class Planning {
       if (tick !== null) ticks.push(tick)
       end += 1
       if (clock.monotonic() - begun < sliceMs) continue
-      await new Promise((resolve) => setImmediate(resolve))
+      await breathe(clock)
       begun = clock.monotonic()
     }
     return { ticks, end }
