@@ -28,6 +28,8 @@ export function withJobFlags(command: Command): Command {
     .option('--max-missed <n>', 'most missed ticks that RUN_ALL runs (default 10)')
     .option('--misfire-grace-seconds <n>', 'a tick missed longer ago than this is not run')
     .option('--timeout-seconds <n>', 'time that one attempt has (default 300)')
+    .option('--start-within <seconds>', 'a run that has not started by then raises an alert (expect)')
+    .option('--finish-within <seconds>', 'an attempt that takes longer raises an alert (expect)')
     .option('--idempotency-key-template <template>', 'default {{job_id}}:{{scheduled_at_unix}}')
     .option('--overlap <policy>', 'a tick while a run goes on: SKIP, ALLOW, QUEUE or REPLACE (default SKIP)')
     .option('--max-concurrent <n>', 'with ALLOW: most runs at once (default any number)')

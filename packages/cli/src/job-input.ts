@@ -20,6 +20,8 @@ export interface JobFlags {
   maxMissed?: string
   misfireGraceSeconds?: string
   timeoutSeconds?: string
+  startWithin?: string
+  finishWithin?: string
   idempotencyKeyTemplate?: string
   overlap?: string
   maxConcurrent?: string
@@ -66,6 +68,7 @@ export function fieldsOf(flags: JobFlags): Partial<JobInput> {
     max_missed: integerOf(flags.maxMissed, '--max-missed'),
     misfire_grace_seconds: integerOf(flags.misfireGraceSeconds, '--misfire-grace-seconds'),
     timeout_seconds: integerOf(flags.timeoutSeconds, '--timeout-seconds'),
+    expect: expectOf(flags),
     overlap_policy: flags.overlap?.toUpperCase(),
     max_concurrent: integerOf(flags.maxConcurrent, '--max-concurrent'),
     priority: integerOf(flags.priority, '--priority'),
@@ -81,6 +84,16 @@ export function fieldsOf(flags: JobFlags): Partial<JobInput> {
   }
   const given = Object.entries(input).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given)
+}
+
+function expectOf({ startWithin, finishWithin }: JobFlags): JobInput['expect'] {
+  const start = integerOf(startWithin, '--start-within')
+  const finish = integerOf(finishWithin, '--finish-within')
+  if (start === undefined && finish === undefined) return undefined
+  return {
+    ...(start !== undefined && { start_within_seconds: start }),
+    ...(finish !== undefined && { finish_within_seconds: finish }),
+  }
 }
 
 export function parseJson(text: string, what: string): unknown {

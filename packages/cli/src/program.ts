@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { alertsCommand } from './commands/alerts.js'
 import { applyCommand, diffCommand } from './commands/apply.js'
 import { benchCommand } from './commands/bench.js'
 import { brakeCommand } from './commands/brake.js'
@@ -57,6 +58,7 @@ export function makeProgram(): Command {
     .addCommand(clusterCommand())
     .addCommand(brakeCommand())
     .addCommand(eventsCommand())
+    .addCommand(alertsCommand())
     .addCommand(explainCommand())
     .addCommand(keysCommand())
     .addCommand(tenantsCommand())

@@ -101,6 +101,26 @@ export const errorCatalogue = {
     title: 'There is no such backfill',
     hint: 'List them with GET /api/v1/backfills.',
   },
+  alert_not_found: {
+    status: 404,
+    title: 'There is no such alert',
+    hint: 'List them with GET /api/v1/alerts. One that was over long ago is forgotten.',
+  },
+  alert_silence_not_found: {
+    status: 404,
+    title: 'There is no such silence',
+    hint: 'List them with GET /api/v1/alert-silences. One that has ended is forgotten.',
+  },
+  alert_rule_not_found: {
+    status: 404,
+    title: 'There is no such rule',
+    hint: 'List them with GET /api/v1/alert-rules. The default of a kind has no id: make a rule of that kind with POST.',
+  },
+  alert_channel_not_found: {
+    status: 404,
+    title: 'There is no such channel',
+    hint: 'List them with GET /api/v1/alert-channels.',
+  },
   key_not_found: {
     status: 404,
     title: 'There is no such key',
@@ -120,6 +140,21 @@ export const errorCatalogue = {
     status: 408,
     title: 'The request did not arrive in time',
     hint: 'Send headers and body without pauses. Nothing was done: repeat the call on a new connection.',
+  },
+  alert_rule_taken: {
+    status: 409,
+    title: 'There is a rule of this kind for the same jobs already',
+    hint: 'Change that one with PATCH /api/v1/alert-rules/{rule_id}.',
+  },
+  alert_channel_name_taken: {
+    status: 409,
+    title: 'A channel of the tenant has this name already',
+    hint: 'Choose another name, or change the one that has it with PATCH /api/v1/alert-channels/{channel_id}.',
+  },
+  alert_limit_reached: {
+    status: 409,
+    title: 'The tenant has as many rules, silences or channels as it may',
+    hint: 'Delete some that are not needed, or use one rule with a tag in place of one for each job.',
   },
   key_name_taken: {
     status: 409,

@@ -33,6 +33,7 @@ export function fieldsOfInput(input: JobInput): Record<string, unknown> {
     max_concurrent: input.max_concurrent ?? null,
     priority: input.priority ?? 5,
     timeout_seconds: input.timeout_seconds ?? 300,
+    expect: input.expect ?? null,
   }
 }
 

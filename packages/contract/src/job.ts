@@ -53,6 +53,28 @@ const moment = (description: string) => Type.String({ minLength: 1, maxLength: 6
 const orNull = (max: number, description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], minLength: 1, maxLength: max, description })
 
+/** How long a run may take to start and to finish before somebody should hear of it. */
+export interface Expectation {
+  start_within_seconds?: number
+  finish_within_seconds?: number
+}
+
+const within = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: limits.expectSeconds, description }))
+
+/** Nothing is stopped by it: it says when an alert is raised. */
+export const Expect = Type.Object(
+  {
+    start_within_seconds: within('A run that has not started so long after its time raises an alert'),
+    finish_within_seconds: within('An attempt that takes longer raises an alert; timeout_seconds ends it'),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'What is expected of its runs. Where it is not met, an alert is raised',
+  },
+)
+
 export const JobTags = Type.Array(Tag, {
   maxItems: limits.tags,
   uniqueItems: true,
@@ -160,6 +182,7 @@ export const JobInput = Type.Object(
     timeout_seconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: limits.timeoutSeconds, default: 300 }),
     ),
+    expect: Type.Optional(Expect),
   },
   { $id: 'JobInput', additionalProperties: false },
 )
@@ -195,6 +218,7 @@ export interface JobDefinition extends RetryFields {
   max_concurrent: number | null
   priority: number
   timeout_seconds: number
+  expect?: Expectation | null
 }
 
 export const jobOrders = ['newest', 'next_run', 'name'] as const
@@ -266,6 +290,7 @@ export const Job = Type.Object(
     max_concurrent: Type.Union([Type.Integer(), Type.Null()]),
     priority: Type.Integer(),
     timeout_seconds: Type.Integer(),
+    expect: Type.Optional(Type.Union([Expect, Type.Null()])),
     paused_at: maybeInstant('Since when it is paused'),
     pause_reason: Type.Union([Type.String(), Type.Null()]),
     paused_until: maybeInstant('When it resumes by itself'),

@@ -1,4 +1,5 @@
 import { type AccountCalls, accountCalls } from './account.js'
+import { type AlertCalls, alertCalls } from './alerts.js'
 import { type CalendarCalls, calendarCalls } from './calendars.js'
 import { type DeadLetterCalls, deadLetterCalls } from './dead-letters.js'
 import { type InsightCalls, insightCalls } from './insight.js'
@@ -31,6 +32,7 @@ export interface ClientOptions {
 
 export interface Client
   extends AccountCalls,
+    AlertCalls,
     CalendarCalls,
     DeadLetterCalls,
     InsightCalls,
@@ -57,6 +59,7 @@ export function createClient(options: ClientOptions): Client {
     backfills,
     sync: (wanted, options) => syncJobs(jobs, wanted, options),
     ...accountCalls(call),
+    ...alertCalls(call),
     ...calendarCalls(call),
     ...deadLetterCalls(call),
     ...insightCalls(call),

@@ -1,4 +1,19 @@
 export type {
+  Alert,
+  AlertChannel,
+  AlertChannelInput,
+  AlertChannelList,
+  AlertChannelPatch,
+  AlertChannelTest,
+  AlertList,
+  AlertQuery,
+  AlertRule,
+  AlertRuleInput,
+  AlertRuleList,
+  AlertRulePatch,
+  AlertSilence,
+  AlertSilenceInput,
+  AlertSilenceList,
   ApiKey,
   AuditEntry,
   AuditQuery,
@@ -75,6 +90,7 @@ export type {
   Why,
 } from '@carillon/contract'
 export type { AccountCalls, VerifyOptions } from './account.js'
+export type { AlertCalls } from './alerts.js'
 export type { CalendarCalls } from './calendars.js'
 export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
 export type { TargetCalls } from './targets.js'

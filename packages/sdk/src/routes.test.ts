@@ -113,6 +113,45 @@ const routes: [string, (client: Client) => Promise<unknown>, string, unknown?][]
   ['a new tenant', (c) => c.tenants.create({ name: 't' }), 'POST /tenants', { name: 't' }],
   ['a tenant', (c) => c.tenants.get('t'), 'GET /tenants/t'],
   ['its limits', (c) => c.tenants.edit('t', { weight: 2 }), 'PATCH /tenants/t', { weight: 2 }],
+  [
+    'alerts',
+    (c) => c.alerts.list({ state: 'firing', kind: 'dead_letter', job_id: 'j', limit: 3 }),
+    'GET /alerts?state=firing&kind=dead_letter&job_id=j&limit=3',
+  ],
+  ['an alert', (c) => c.alerts.get('a'), 'GET /alerts/a'],
+  ['its end by hand', (c) => c.alerts.resolve('a'), 'POST /alerts/a/resolve', {}],
+  ['silences', (c) => c.alertSilences.list(), 'GET /alert-silences'],
+  [
+    'a silence',
+    (c) => c.alertSilences.create({ tag: 'x', until: at, reason: 'r' }),
+    'POST /alert-silences',
+    { tag: 'x', until: at, reason: 'r' },
+  ],
+  ['its end', (c) => c.alertSilences.delete('s'), 'DELETE /alert-silences/s'],
+  ['rules', (c) => c.alertRules.list(), 'GET /alert-rules'],
+  [
+    'a rule',
+    (c) => c.alertRules.create({ kind: 'slow_run', enabled: false }),
+    'POST /alert-rules',
+    { kind: 'slow_run', enabled: false },
+  ],
+  ['its change', (c) => c.alertRules.edit('r', { enabled: true }), 'PATCH /alert-rules/r', { enabled: true }],
+  ['its end', (c) => c.alertRules.delete('r'), 'DELETE /alert-rules/r'],
+  ['channels', (c) => c.alertChannels.list(), 'GET /alert-channels'],
+  [
+    'a channel',
+    (c) => c.alertChannels.create({ name: 'ops', type: 'slack', url: 'https://x.test/h' }),
+    'POST /alert-channels',
+    { name: 'ops', type: 'slack', url: 'https://x.test/h' },
+  ],
+  [
+    'its change',
+    (c) => c.alertChannels.edit('c', { min_severity: 'critical' }),
+    'PATCH /alert-channels/c',
+    { min_severity: 'critical' },
+  ],
+  ['its end', (c) => c.alertChannels.delete('c'), 'DELETE /alert-channels/c'],
+  ['its test', (c) => c.alertChannels.test('c'), 'POST /alert-channels/c/test', {}],
   ['audit', (c) => c.audit.list({ actor: 'ci', limit: 5 }), 'GET /audit?actor=ci&limit=5'],
 ]
 
@@ -167,6 +206,7 @@ test.each([
   ['operations', (c: Client) => c.operations.iterate(), '/operations'],
   ['keys', (c: Client) => c.keys.iterate(), '/keys'],
   ['tenants', (c: Client) => c.tenants.iterate(), '/tenants'],
+  ['alerts', (c: Client) => c.alerts.iterate({ state: 'firing' }), '/alerts'],
   ['audit', (c: Client) => c.audit.iterate({ actor: 'a' }), '/audit'],
 ])('%s are iterated over all pages, with the same filter', async (_, iterate, path) => {
   const { client, sent } = clientWith(

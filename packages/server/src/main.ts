@@ -21,6 +21,7 @@ import { incarnationName } from './platform/ids.js'
 import { Metrics } from './platform/metrics.js'
 import type { Service } from './platform/service.js'
 import { Standing } from './platform/standing.js'
+import { composeAlerts } from './roles/alerts.js'
 import { composeAccess, describeAccess, requireAdminKey } from './roles/access.js'
 import { type ApiRole, composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
@@ -166,7 +167,8 @@ function composeNode(
 ): Node {
   const { config, log, clock } = options
   const metrics = new Metrics()
-  const events = new Events({ database, log })
+  const resolveDelayMs = config.alertResolveDelaySeconds * 1000
+  const events = new Events({ database, log, resolveDelayMs })
   const databaseClock = new DatabaseClock(clock, (byMs) => {
     reportStep(byMs, { log, metrics, events, node: incarnationName(membership.incarnation) })
   })
@@ -207,6 +209,7 @@ function composeNode(
   })
   membership.onPeerGone(() => scheduler?.peerGone())
 
+  const alerts = composeAlerts(context, { events, worker: worker?.worker ?? null })
   const hints = { ...toWorkers, ...hintsToScheduler(scheduler) }
   const standing = new Standing()
   const api = remote === null || streams === null ? null : composeApi(context, hints, remote.leases, streams)
@@ -227,6 +230,8 @@ function composeNode(
     const services = [scheduler, worker, remote, streams].flatMap((role) => role?.services ?? [])
     for (const service of services) service.start()
     undo.push(async () => api?.close())
+    undo.push(() => alerts.stop())
+    for (const service of alerts.services) service.start()
     undo.push(() => access.watching.stop())
     access.watching.start()
     undo.push(() => drain({ scheduler, worker, remote, streams }, config.drainSeconds * 1000, log))

@@ -44,12 +44,23 @@ export function jobDetails(job: Job, look: Look): string {
     ['Overlap', overlapOf(job)],
     ['Priority', String(job.priority)],
     ['Timeout', duration(job.timeout_seconds * 1000)],
+    ...expectedOf(job),
     ['Version', String(job.version)],
     ['Created', whenInZone(job.created_at, look)],
     ['Updated', whenInZone(job.updated_at, look)],
     ...(job.ended_at === null ? [] : [['Ended', whenInZone(job.ended_at, look)] as [string, string]]),
   ]
   return renderFacts(facts, look) + jobWarnings(job, look)
+}
+
+function expectedOf({ expect }: Job): [string, string][] {
+  if (expect == null) return []
+  const { start_within_seconds: start, finish_within_seconds: finish } = expect
+  const words = [
+    start === undefined ? null : `start within ${duration(start * 1000)}`,
+    finish === undefined ? null : `finish within ${duration(finish * 1000)}`,
+  ]
+  return [['Expected', words.filter((word) => word !== null).join(', ')]]
 }
 
 /** One line about a change of a job: what was done, and what comes next. */

@@ -8,6 +8,7 @@ export const groups = [
   'Execution',
   'Jobs and ledger',
   'API',
+  'Alerts',
   'Logs',
   'Client',
 ] as const

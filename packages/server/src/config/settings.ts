@@ -1,3 +1,4 @@
+import { alertSettings } from './alert-settings.js'
 import { clientSettings } from './client-settings.js'
 import { creationSettings } from './creation-settings.js'
 import type { Setting, ValueOf } from './setting.js'
@@ -351,6 +352,7 @@ export const settings = {
     max: 268_435_456,
     doc: 'The largest request body of `POST /api/v1/jobs/bulk`.',
   },
+  ...alertSettings,
   logLevel: {
     env: 'CARILLON_LOG_LEVEL',
     flag: '--log-level',

@@ -107,6 +107,8 @@ export function displayValue(setting: Setting, value: SettingValue): string {
 }
 
 export function hideSecret(setting: Setting, text: string): string {
+  // The path of such a URL is the secret.
+  if (setting.type === 'url' && setting.secret === true) return mask
   if (setting.type === 'url' || setting.type === 'url-secret') return maskUrlPassword(text)
   return setting.secret === true ? mask : text
 }

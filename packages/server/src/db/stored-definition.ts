@@ -33,6 +33,7 @@ const unsaid = {
   max_concurrent: null,
   priority: 5,
   timeout_seconds: 300,
+  expect: null,
 } satisfies Partial<JobDefinition>
 // One object stands in many definitions: nobody may write into it.
 for (const value of [unsaid, ...Object.values(unsaid)]) Object.freeze(value)
@@ -47,6 +48,7 @@ export function storedText(definition: JobDefinition): string {
     tags: unlessOrdinary(definition.tags, unsaid.tags),
     retry: unlessOrdinary(definition.retry, unsaid.retry),
     anchor: definition.anchor,
+    expect: unlessOrdinary(definition.expect, unsaid.expect),
     target: definition.target,
     dst_gap: unlessOrdinary(definition.dst_gap, unsaid.dst_gap),
     ends_at: unlessOrdinary(definition.ends_at, unsaid.ends_at),

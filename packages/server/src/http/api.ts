@@ -1,5 +1,20 @@
 import type {
   CarillonError,
+  Alert,
+  AlertChannel,
+  AlertChannelInput,
+  AlertChannelList,
+  AlertChannelPatch,
+  AlertChannelTest,
+  AlertList,
+  AlertRule,
+  AlertRuleInput,
+  AlertRuleList,
+  AlertRulePatch,
+  AlertSilence,
+  AlertSilenceInput,
+  AlertSilenceList,
+  AlertState,
   Backfill,
   BackfillInput,
   BackfillList,
@@ -283,6 +298,37 @@ export interface AccountPort {
   clearBrake(): Promise<boolean>
 }
 
+/** Events that people are told of. */
+export interface AlertsPort {
+  list(
+    tenant: number,
+    query: PageQuery & { state?: AlertState; kind?: string; job_id?: string },
+  ): Promise<AlertList>
+  get(tenant: number, alertId: string): Promise<Alert>
+  resolve(tenant: number, alertId: string): Promise<Alert>
+}
+
+export interface AlertSilencesPort {
+  list(tenant: number): Promise<AlertSilenceList>
+  create(tenant: number, input: AlertSilenceInput): Promise<AlertSilence>
+  delete(tenant: number, silenceId: string): Promise<void>
+}
+
+export interface AlertRulesPort {
+  list(tenant: number): Promise<AlertRuleList>
+  create(tenant: number, input: AlertRuleInput): Promise<AlertRule>
+  change(tenant: number, ruleId: string, patch: AlertRulePatch): Promise<AlertRule>
+  delete(tenant: number, ruleId: string): Promise<void>
+}
+
+export interface AlertChannelsPort {
+  list(tenant: number): Promise<AlertChannelList>
+  create(tenant: number, input: AlertChannelInput): Promise<AlertChannel>
+  change(tenant: number, channelId: string, patch: AlertChannelPatch): Promise<AlertChannel>
+  delete(tenant: number, channelId: string): Promise<void>
+  test(tenant: number, channelId: string): Promise<AlertChannelTest>
+}
+
 /** Workers over HTTP. */
 export interface LeasesPort {
   /** `signal` aborts when the caller hung up before it had the whole answer. */
@@ -373,6 +419,10 @@ export interface ApiPorts {
   deadLetters: DeadLettersPort
   signingSecrets: SigningSecretsPort
   account: AccountPort
+  alerts: AlertsPort
+  alertSilences: AlertSilencesPort
+  alertRules: AlertRulesPort
+  alertChannels: AlertChannelsPort
   leases: LeasesPort
   keys: KeysPort
   tenants: TenantsPort

@@ -13,6 +13,10 @@ import { answerError, answerUnknownRoute } from './problems.js'
 import { requestIdOf } from './request-id.js'
 import { addAccountRoutes } from './routes/account.js'
 import { addBackfillRoutes } from './routes/backfills.js'
+import { addAlertChannelRoutes } from './routes/alert-channels.js'
+import { addAlertRuleRoutes } from './routes/alert-rules.js'
+import { addAlertSilenceRoutes } from './routes/alert-silences.js'
+import { addAlertRoutes } from './routes/alerts.js'
 import { addAuditRoutes } from './routes/audit.js'
 import { addBrakeRoutes } from './routes/brake.js'
 import { addBulkRoute } from './routes/bulk.js'
@@ -189,6 +193,10 @@ function addApi(
   addAccountRoutes(app, ports.account)
   addClusterRoutes(app, ports.account)
   addBrakeRoutes(app, ports.account)
+  addAlertRoutes(app, ports.alerts)
+  addAlertSilenceRoutes(app, ports.alertSilences)
+  addAlertRuleRoutes(app, ports.alertRules)
+  addAlertChannelRoutes(app, ports.alertChannels)
   addReferenceRoutes(app)
   addKeyRoutes(app, ports.keys)
   addTenantRoutes(app, ports.tenants)

@@ -23,6 +23,7 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
         { name: 'bulk changes', description: 'One action on many jobs' },
         { name: 'runs', description: 'What became of every tick' },
         { name: 'dead letters', description: 'Runs that used up their attempts' },
+        { name: 'alerts', description: 'Events that people are told of: rules, silences, channels' },
         { name: 'workers', description: 'Runs for workers in any language' },
         { name: 'targets', description: 'The hosts that jobs call: limits and breakers' },
         { name: 'calendars', description: 'Days and stretches of time that jobs leave out' },
@@ -65,6 +66,7 @@ export interface Operation {
     | 'bulk changes'
     | 'runs'
     | 'dead letters'
+    | 'alerts'
     | 'workers'
     | 'targets'
     | 'calendars'

@@ -87,6 +87,33 @@ export function uuidOfKey(keyId: string): string | null {
   return unnamed('key_', keyId)
 }
 
+/** `chn_…`: where alerts are told. */
+export function channelIdOf(uuid: string): string {
+  return named('chn_', uuid)
+}
+
+export function uuidOfChannel(channelId: string): string | null {
+  return unnamed('chn_', channelId)
+}
+
+/** `rule_…`: what is raised as an alert, and how it is told. */
+export function ruleIdOf(uuid: string): string {
+  return named('rule_', uuid)
+}
+
+export function uuidOfRule(ruleId: string): string | null {
+  return unnamed('rule_', ruleId)
+}
+
+/** `sil_…`: what is not told for a time. */
+export function silenceIdOf(uuid: string): string {
+  return named('sil_', uuid)
+}
+
+export function uuidOfSilence(silenceId: string): string | null {
+  return unnamed('sil_', silenceId)
+}
+
 /** 128 bits in 26 digits of five: the first has three. Without big integers: every job that is shown comes through here. */
 function named(prefix: string, uuid: string): string {
   let length = 0
@@ -138,6 +165,19 @@ export function backfillIdOf(replay: number): string {
 export function replayOfBackfill(backfillId: string): number | null {
   if (!backfillPattern.test(backfillId)) return null
   const value = fromBase32(backfillId.slice(3))
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : null
+}
+
+const alertPattern = /^alert_[0-9a-hjkmnp-tv-z]{13}$/
+
+export function alertIdOf(alert: number): string {
+  return `alert_${toBase32(BigInt(alert), 13)}`
+}
+
+/** The number of an `alert_…` id, or null when the text is no such id. */
+export function numberOfAlert(alertId: string): number | null {
+  if (!alertPattern.test(alertId)) return null
+  const value = fromBase32(alertId.slice(6))
   return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : null
 }
 

@@ -20,6 +20,7 @@ import { Schedules } from '../pipeline/register/schedules.js'
 import { Secrets } from '../pipeline/sign/secrets.js'
 import { currentTenant } from '../platform/caller.js'
 import { checkTarget } from '../targets/check.js'
+import { composeAlertPorts } from './alerts.js'
 import type { Context, Hints } from './context.js'
 import { composeInterventions } from './interventions.js'
 import type { RunStreams } from './run-streams.js'
@@ -73,6 +74,7 @@ export function composeApi(
       ...(hints.runFired !== undefined && { onRedriven: hints.runFired }),
     },
   )
+  const alerts = composeAlertPorts(context, database, (tenant, jobId) => registry.find(tenant, jobId))
   return {
     jobs: registry,
     idempotency,
@@ -107,8 +109,12 @@ export function composeApi(
     operations: new Operations(database, hints.operationStarted),
     deadLetters: interventions.deadLetters,
     account: accountPort(context, { database, fleet }),
+    ...alerts.ports,
     ...tenancyPorts({ database, fleet }),
-    close: () => database.close(),
+    async close() {
+      await alerts.close()
+      await database.close()
+    },
   }
 }
 

@@ -59,7 +59,8 @@ export function composeScheduler(
     sinceFiringMs: () => Math.min(fire.loop.sinceProgressMs(), clock.monotonic() - firedAt),
     offer: (able) => membership.offer('scheduler', able),
   })
-  const events = new Events({ database, log })
+  const resolveDelayMs = config.alertResolveDelaySeconds * 1000
+  const events = new Events({ database, log, resolveDelayMs })
   const fire = composeFiring(context, {
     ownership,
     events,

@@ -17,10 +17,31 @@ const files = ['pipeline', 'cluster'].flatMap((room) =>
 )
 const large = 20_000
 /** The rooms whose statements answer requests. */
-const ofRequests = ['register', 'intervene', 'account', 'record', 'protect', 'sign', 'access']
+const ofRequests = ['register', 'intervene', 'account', 'record', 'protect', 'sign', 'access', 'alert']
 
 /** In those rooms, what the fleet does by itself or for its own people: never over connections of requests. */
 const ofTheFleet = [
+  'pipeline/alert/claim-notifications.sql',
+  'pipeline/alert/claim-watch.sql',
+  'pipeline/alert/fleet-state.sql',
+  'pipeline/alert/forget.sql',
+  'pipeline/alert/keep-watch.sql',
+  'pipeline/alert/learned.sql',
+  'pipeline/alert/long-runs.sql',
+  'pipeline/alert/mark-delivered.sql',
+  'pipeline/alert/mark-failed.sql',
+  'pipeline/alert/open-of-kinds.sql',
+  'pipeline/alert/raise.sql',
+  'pipeline/alert/read-rules.sql',
+  'pipeline/alert/read-tail.sql',
+  'pipeline/alert/read-to-route.sql',
+  'pipeline/alert/read-ways.sql',
+  'pipeline/alert/resolve.sql',
+  'pipeline/alert/settle.sql',
+  'pipeline/alert/take-back-ping.sql',
+  'pipeline/alert/waiting.sql',
+  'pipeline/alert/well-again.sql',
+  'pipeline/alert/write-routed.sql',
   'pipeline/account/claim-count.sql',
   'pipeline/account/clear-brake.sql',
   'pipeline/account/count-runs.sql',
@@ -59,6 +80,9 @@ const mayScan: Record<string, string[]> = {
 
 /** What the hot statements find their rows by. */
 const intended: Record<string, string[]> = {
+  'pipeline/alert/fleet-state.sql': ['timers_start'],
+  'pipeline/alert/learned.sql': ['ledger_history'],
+  'pipeline/alert/waiting.sql': ['queue_ready', 'queue_waiting', 'timers_start', 'jobs_pkey'],
   'pipeline/archive/forget-effects.sql': ['effects_old'],
   'pipeline/effects/recall-effect.sql': ['effects_pkey'],
   'pipeline/effects/remember-effect.sql': ['effects_pkey'],

@@ -4,7 +4,7 @@ import { Operations } from '../../src/pipeline/register/bulk/operations.js'
 import { Calendars } from '../../src/pipeline/register/calendars.js'
 import { Secrets } from '../../src/pipeline/sign/secrets.js'
 import { createKey } from '../../src/main.js'
-import { runIdOf } from '../../src/platform/ids.js'
+import { alertIdOf, channelIdOf, ruleIdOf, runIdOf, silenceIdOf } from '../../src/platform/ids.js'
 import { die } from './letters.js'
 import type { TestNode } from './test-house.js'
 import type { House } from './use-house.js'
@@ -102,6 +102,42 @@ async function someTenant({ house }: World): Promise<string> {
   keys += 1
   await house.query('INSERT INTO carillon.tenants (name) VALUES ($1)', [`spare-${keys}`])
   return `spare-${keys}`
+}
+
+async function alert({ house }: World): Promise<string> {
+  keys += 1
+  const [row] = await house.query<{ alert: number }>(
+    "INSERT INTO carillon.alerts (tenant, kind, fingerprint, subject, detail) VALUES (1, 'slow_run', $1, 's', '{}') RETURNING alert",
+    [`sample-${keys}`],
+  )
+  return alertIdOf(row?.alert ?? 0)
+}
+
+async function silence({ house }: World): Promise<string> {
+  const [row] = await house.query<{ silence: string }>(
+    `INSERT INTO carillon.alert_silences (silence, tenant, until, reason, created_by)
+     VALUES (gen_random_uuid(), 1, carillon.now_ms() + 3600000, 'r', 'ann') RETURNING silence`,
+  )
+  return silenceIdOf(row?.silence ?? '')
+}
+
+async function alertRule({ house }: World): Promise<string> {
+  keys += 1
+  const [row] = await house.query<{ rule: string }>(
+    "INSERT INTO carillon.alert_rules (rule, tenant, kind, tag) VALUES (gen_random_uuid(), 1, 'slow_run', $1) RETURNING rule",
+    [`t-${keys}`],
+  )
+  return ruleIdOf(row?.rule ?? '')
+}
+
+async function alertChannel({ house }: World): Promise<string> {
+  keys += 1
+  const [row] = await house.query<{ channel: string }>(
+    `INSERT INTO carillon.alert_channels (channel, tenant, name, type, settings)
+     VALUES (gen_random_uuid(), 1, $1, 'webhook', '{"url": "http://127.0.0.1:9/secret"}') RETURNING channel`,
+    [`ops-${keys}`],
+  )
+  return channelIdOf(row?.channel ?? '')
 }
 
 const about = (make: (world: World) => Promise<string | number>, call: (id: string) => ApiCall) => {
@@ -223,6 +259,56 @@ export const changes: Record<string, (world: World) => Promise<ApiCall>> = {
     path: `/signing-secrets/${id}`,
     missing: '/signing-secrets/sgn_00000000000000000000000000',
   })),
+  resolveAlert: about(alert, (id) => ({
+    method: 'POST',
+    path: `/alerts/${id}/resolve`,
+    missing: '/alerts/alert_00000zzzzzzzz/resolve',
+  })),
+  createAlertSilence: async ({ house }) => ({
+    method: 'POST',
+    path: '/alert-silences',
+    body: { kind: 'slow_run', until: new Date((await house.now()) + 60_000).toISOString(), reason: 'deploy' },
+  }),
+  deleteAlertSilence: about(silence, (id) => ({
+    method: 'DELETE',
+    path: `/alert-silences/${id}`,
+    missing: '/alert-silences/sil_00000000000000000000000000',
+  })),
+  createAlertRule: () =>
+    Promise.resolve({ method: 'POST', path: '/alert-rules', body: { kind: 'slow_run', enabled: false } }),
+  changeAlertRule: about(alertRule, (id) => ({
+    method: 'PATCH',
+    path: `/alert-rules/${id}`,
+    missing: '/alert-rules/rule_00000000000000000000000000',
+    body: { enabled: false },
+  })),
+  deleteAlertRule: about(alertRule, (id) => ({
+    method: 'DELETE',
+    path: `/alert-rules/${id}`,
+    missing: '/alert-rules/rule_00000000000000000000000000',
+  })),
+  createAlertChannel: () =>
+    Promise.resolve({
+      method: 'POST',
+      path: '/alert-channels',
+      body: { name: 'chat', type: 'slack', url: 'https://hooks.example.com/hunter2' },
+    }),
+  changeAlertChannel: about(alertChannel, (id) => ({
+    method: 'PATCH',
+    path: `/alert-channels/${id}`,
+    missing: '/alert-channels/chn_00000000000000000000000000',
+    body: { headers: { authorization: 'hunter2' } },
+  })),
+  deleteAlertChannel: about(alertChannel, (id) => ({
+    method: 'DELETE',
+    path: `/alert-channels/${id}`,
+    missing: '/alert-channels/chn_00000000000000000000000000',
+  })),
+  testAlertChannel: about(alertChannel, (id) => ({
+    method: 'POST',
+    path: `/alert-channels/${id}/test`,
+    missing: '/alert-channels/chn_00000000000000000000000000/test',
+  })),
   setBrake: () =>
     Promise.resolve({
       method: 'PUT',
@@ -282,6 +368,10 @@ export const samples: Record<string, (world: World) => Promise<string | number>>
   tenant_name: () => Promise.resolve('default'),
   backfill_id: backfill,
   operation_id: operation,
+  alert_id: alert,
+  silence_id: silence,
+  rule_id: alertRule,
+  channel_id: alertChannel,
   job_name: async (world) => (await job(world)).name,
   version: () => Promise.resolve(1),
 }

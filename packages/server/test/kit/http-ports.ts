@@ -22,6 +22,7 @@ import type {
 import type { HttpOptions } from '../../src/http/server.js'
 import { MemoryAudit, MemoryKeys, MemoryTenants, openAccess } from './access-port.js'
 import { MemoryAccount } from './account-port.js'
+import { MemoryAlerts, MemoryChannels, MemoryRules, MemorySilences } from './alerts-port.js'
 import { MemoryIdempotency } from './idempotency-port.js'
 import { MemoryLeases } from './leases-port.js'
 import { MemoryCalendars } from './calendars-port.js'
@@ -44,6 +45,10 @@ export class MemoryPorts implements ApiPorts {
   readonly deadLetters = new MemoryDeadLetters()
   readonly signingSecrets = new MemorySigningSecrets()
   readonly targets = new MemoryTargets()
+  readonly alerts = new MemoryAlerts()
+  readonly alertSilences = new MemorySilences()
+  readonly alertRules = new MemoryRules()
+  readonly alertChannels = new MemoryChannels()
   readonly idempotency = new MemoryIdempotency()
   readonly ticks = new MemoryTicks((jobId) => this.find(jobId))
   readonly backfills = new MemoryBackfills((jobId) => this.find(jobId))
@@ -254,6 +259,7 @@ export function jobFrom(input: JobInput, number: number): Job {
     max_concurrent: input.max_concurrent ?? null,
     priority: input.priority ?? 5,
     timeout_seconds: input.timeout_seconds ?? 300,
+    expect: input.expect ?? null,
     created_at: '2026-11-01T00:00:00Z',
     updated_at: '2026-11-01T00:00:00Z',
     ended_at: null,

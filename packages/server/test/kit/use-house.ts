@@ -13,6 +13,7 @@ const emptied = [
   ...['api_keys', 'audit_log', 'calendars'],
   ...['operations', 'run_counts'],
   ...['outbox', 'enqueuers'],
+  ...['alert_notifications', 'alert_channels', 'alert_silences', 'alert_rules', 'job_health'],
 ]
 
 /**
@@ -109,8 +110,16 @@ export class House {
     this.clock.forgetTimers()
     await this.query('DROP FUNCTION IF EXISTS carillon_test.gate() CASCADE')
     for (const table of emptied) await this.query('SELECT carillon_test.wipe($1)', [table])
+    await this.forgetWatch()
     await this.query(
       'UPDATE carillon.partitions SET owner = NULL, expires_at = 0, zone_data = NULL WHERE owner IS NOT NULL OR zone_data IS NOT NULL',
+    )
+  }
+
+  /** The watch over alerts begins now: what was before is none of a test's. */
+  private async forgetWatch(): Promise<void> {
+    await this.query(
+      "UPDATE carillon.alert_watch SET through = carillon.now_ms(), looked_at = 0, memory = '{}', pinged_at = 0",
     )
   }
 
@@ -119,7 +128,9 @@ export class House {
     const clock = await TestClock.install(database)
     await database.query(`CREATE FUNCTION carillon_test.wipe(name text) RETURNS void LANGUAGE plpgsql
       AS $$ BEGIN EXECUTE format('DELETE FROM carillon.%I', name); END $$`)
-    return new House(database, clock)
+    const house = new House(database, clock)
+    await house.forgetWatch()
+    return house
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@ import { statement } from '../../db/statement.js'
 import { decodeCursor, encodeCursor } from '../../platform/cursor.js'
 import { jobIdOf, keyIdOf, uuidOf, uuidOfKey } from '../../platform/ids.js'
 import { latestTogether } from '../audit-together.js'
-import { instantOf } from './moment.js'
+import { instantOf } from '../instant-of.js'
 import { utcText } from '../../time/iso-text.js'
 
 interface EntryRow {

@@ -13,7 +13,7 @@ import { statement } from '../../db/statement.js'
 import { keyIdOf, newUuid, uuidOfKey } from '../../platform/ids.js'
 import { hashOfKey, newKey } from '../../platform/key.js'
 import { audit } from '../audit.js'
-import { instantOf } from './moment.js'
+import { instantOf } from '../instant-of.js'
 import { utcText } from '../../time/iso-text.js'
 
 interface KeyRow {

@@ -1,20 +1,9 @@
+import type { AlertSeverity } from '@carillon/contract'
+import { alertKindOf } from '@carillon/contract'
 import type { Logger } from 'pino'
 import type { Database } from '../../db/pool.js'
-import { statement } from '../../db/statement.js'
-
-const raiseStatement = statement<
-  { tenant: number | null; kind: string; fingerprint: string; subject: string; detail: string },
-  { alert: number }
->(new URL('./raise.sql', import.meta.url))
-const resolveStatement = statement<{ tenant: number | null; fingerprint: string }, { alert: number }>(
-  new URL('./resolve.sql', import.meta.url),
-)
-const settleStatement = statement<{ stale_ms: number }, { alert: number }>(
-  new URL('./settle.sql', import.meta.url),
-)
-
-/** A step of a clock is no lasting state: an hour later it is history. */
-const staleMs = 3_600_000
+import type { Finding } from './finding.js'
+import { raise, resolve, resolveDelayMs } from './record.js'
 
 /** Something that people should hear of. `tenant` null: it concerns the fleet. */
 export interface Event {
@@ -24,6 +13,8 @@ export interface Event {
   fingerprint: string
   subject: string
   detail: Record<string, unknown>
+  /** The job that it is about. */
+  job?: number
 }
 
 /** What could not be written is kept for so many events. Nobody raises that many while the database is away. */
@@ -37,26 +28,26 @@ export class Events {
   /** By event: the last that was said of it and not written. */
   private readonly unwritten = new Map<string, () => Promise<unknown>>()
 
-  constructor(private readonly options: { database: Database; log: Logger }) {}
+  constructor(private readonly options: { database: Database; log: Logger; resolveDelayMs?: number }) {}
 
-  raise({ detail, ...event }: Event): void {
+  raise(event: Event): void {
     const { database } = this.options
-    const params = { ...event, detail: JSON.stringify(detail) }
-    void this.write(event.tenant, event.fingerprint, () => database.run(raiseStatement, params))
+    const severity: AlertSeverity = alertKindOf(event.kind)?.severity ?? 'warning'
+    const finding = { ...event, severity } as Finding
+    void this.write(event.tenant, event.fingerprint, () => raise(database, [finding]))
   }
 
   resolve(fingerprint: string, tenant: number | null = null): void {
-    const { database } = this.options
-    void this.write(tenant, fingerprint, () => database.run(resolveStatement, { tenant, fingerprint }))
+    const { database, resolveDelayMs: delayMs = resolveDelayMs } = this.options
+    void this.write(tenant, fingerprint, () => resolve(database, [{ tenant, fingerprint }], delayMs))
   }
 
-  /** Writes what is left to write, and closes what nobody else can close. */
+  /** Writes what is left to write. */
   async runOnce(): Promise<undefined> {
     for (const [event, write] of [...this.unwritten]) {
       await write()
       if (this.unwritten.get(event) === write) this.unwritten.delete(event)
     }
-    await this.options.database.run(settleStatement, { stale_ms: staleMs })
   }
 
   private async write(tenant: number | null, event: string, write: () => Promise<unknown>): Promise<void> {

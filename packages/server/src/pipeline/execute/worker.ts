@@ -66,6 +66,13 @@ export class Worker {
     return this.entries.size
   }
 
+  /** The runs that have been under way for longest, so many at most. */
+  longest(most: number): { job: number; due: number; startedAt: number }[] {
+    const begun = [...this.entries.values()].filter(({ startedAt }) => !Number.isNaN(startedAt))
+    begun.sort((a, b) => a.startedAt - b.startedAt)
+    return begun.slice(0, most).map(({ run, startedAt }) => ({ job: run.job, due: run.due, startedAt }))
+  }
+
   /** One leasing pass. Answers true when the queue probably holds more and there is room. */
   async leaseOnce(): Promise<boolean> {
     const { ports, clock, self, metrics } = this.options

@@ -25,6 +25,7 @@ export interface LetterEvent {
   fingerprint: string
   subject: string
   detail: Record<string, unknown>
+  job: number
 }
 
 export interface LetterWatchOptions {
@@ -52,6 +53,7 @@ export class LetterWatch {
         kind: 'dead_letter',
         fingerprint: `dead_letter:${job.uuid}`,
         subject: `${job.name} has dead letters`,
+        job: job.job,
         detail: {
           job_id: jobId,
           run_id: runIdOf(job),

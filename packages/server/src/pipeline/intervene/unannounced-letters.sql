@@ -1,5 +1,5 @@
 -- Jobs that have dead letters and no open event that says so. A loose scan of the index: one step per job, however many
--- letters it has. Plain read. Index: dead_letters_latest_of_job, alerts_open, jobs' primary key.
+-- letters it has. What a person said is over stays so until there is a newer letter. Plain read. Index: dead_letters_latest_of_job, alerts_open, alerts_over, jobs' primary key.
 -- @param most int
 WITH RECURSIVE lettered AS (
   (SELECT d.job FROM carillon.dead_letters d ORDER BY d.job LIMIT 1)
@@ -21,6 +21,11 @@ CROSS JOIN LATERAL (
 WHERE NOT EXISTS (
   SELECT FROM carillon.alerts a
   WHERE a.resolved_at IS NULL AND coalesce(a.tenant, 0) = j.tenant AND a.fingerprint = 'dead_letter:' || j.id
+)
+AND NOT EXISTS (
+  SELECT FROM carillon.alerts a
+  WHERE a.resolved_at >= last.dead_at AND coalesce(a.tenant, 0) = j.tenant AND a.fingerprint = 'dead_letter:' || j.id
+    AND a.resolved_by IS NOT NULL
 )
 ORDER BY last.dead_at
 LIMIT :most

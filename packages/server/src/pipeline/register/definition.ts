@@ -138,6 +138,7 @@ function withDefaults(input: JobInput, anchor: number): JobDefinition {
     max_concurrent: input.max_concurrent ?? null,
     priority: input.priority ?? 5,
     timeout_seconds: input.timeout_seconds ?? 300,
+    expect: input.expect ?? null,
   }
 }
 

@@ -38,6 +38,7 @@ const unusual: Partial<JobInput> = {
   max_concurrent: 3,
   priority: 1,
   timeout_seconds: 6,
+  expect: { start_within_seconds: 8 },
 }
 
 describe('a definition', () => {
@@ -102,6 +103,7 @@ describe('a definition', () => {
       max_concurrent: null,
       priority: 5,
       timeout_seconds: 300,
+      expect: null,
     })
   })
 

@@ -1,5 +1,5 @@
 import { CarillonError } from '@carillon/contract'
-import { readMoment } from '../../time/instant.js'
+import { readMoment } from '../time/instant.js'
 
 /** An instant that a person gave, in milliseconds. It needs its offset: no job's time zone is at hand. */
 export function instantOf(text: string | null | undefined, pointer: string): number | null {

@@ -1,0 +1,8 @@
+-- Has it decided anew whom to tell of the open alerts of a tenant: a rule, a silence or a channel has changed. Those of the fleet go with the
+-- rules of the tenant `default` (`fleet`). Lock: the rows. Index: alerts_open holds the open ones only.
+-- @param tenant int
+-- @param fleet boolean
+UPDATE carillon.alerts a
+SET route_at = carillon.now_ms()
+WHERE a.resolved_at IS NULL AND (a.tenant = :tenant OR (a.tenant IS NULL AND :fleet))
+RETURNING a.alert
