@@ -61,6 +61,7 @@ import type {
   SigningSecret,
   SkipInput,
   Stats,
+  StatsHistory,
   TargetHost,
   TargetLimitsInput,
   Tick,
@@ -241,6 +242,7 @@ export interface RunStreamPort {
 /** How things go, in numbers. */
 export interface StatsPort {
   get(tenant: number): Promise<Stats>
+  history(tenant: number, minutes: number): Promise<StatsHistory>
 }
 
 /** One action on many jobs. */
