@@ -20,6 +20,9 @@ export interface Known {
   events: readonly Event[]
 }
 
+/** What these events tell stands in the list already, with more to say. */
+const shownElsewhere = new Set(['dead_letter', 'breaker_open'])
+
 const lateMs = 10_000
 const starvedMs = 10_000
 
@@ -27,10 +30,12 @@ const starvedMs = 10_000
 export function concernsOf({ stats, cluster, groups, targets, events }: Known): Concern[] {
   const concerns = [
     ...clusterConcerns(cluster),
-    ...queueConcerns(stats),
+    ...queueConcerns(stats, targets),
     ...targets.flatMap(targetConcern),
     ...groups.map(letterConcern),
-    ...events.filter(({ resolved_at: over }) => over === null).map(eventConcern),
+    ...events
+      .filter(({ resolved_at: over, kind }) => over === null && !shownElsewhere.has(kind))
+      .map(eventConcern),
   ]
   return concerns.sort((a, b) => (a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1))
 }
@@ -68,14 +73,19 @@ function clusterConcerns(cluster: ClusterView | null): Concern[] {
   return found
 }
 
-function queueConcerns(stats: Stats | null): Concern[] {
+function queueConcerns(stats: Stats | null, targets: readonly TargetHost[]): Concern[] {
   const waits = stats?.queue.oldest_ready_ms ?? 0
-  if (stats === null || waits < starvedMs) return []
+  // What an ill host holds up is told of that host.
+  const held = targets
+    .filter(({ breaker }) => breaker.state !== 'closed')
+    .reduce((sum, { waiting }) => sum + waiting, 0)
+  const ready = (stats?.queue.ready ?? 0) - held
+  if (stats === null || waits < starvedMs || ready <= 0) return []
   return [
     {
       key: 'starved',
       severity: 'bad',
-      title: `${plural(stats.queue.ready, 'run')} ready, the oldest for ${duration(waits)}`,
+      title: `${plural(ready, 'run')} ready, the oldest for ${duration(waits)}`,
       why: 'They are due and no worker has taken them: none serves their task, their host is limited, or all are busy.',
       todo: 'The runs say what each one waits for.',
       href: '/runs?status=pending',
@@ -91,7 +101,7 @@ function targetConcern({ host, breaker, waiting }: TargetHost): Concern[] {
       key: `target ${host}`,
       severity: breaker.state === 'open' ? 'bad' : 'warn',
       title: `${host}: breaker ${words}`,
-      why: `${breaker.last_error ?? 'It failed too often.'} ${plural(waiting, 'run')} parked, no attempt burnt.`,
+      why: `${plural(waiting, 'run')} parked, no attempt burnt. ${breaker.last_error ?? 'It failed too often.'}`,
       todo: 'They leave by themselves once the host is well; a reset lets them go now.',
       href: to.target(host),
     },

@@ -6,10 +6,13 @@ export function Time({
   at,
   zone,
   withRelative = false,
+  ahead = false,
 }: {
   at: string
   zone?: string
   withRelative?: boolean
+  /** It is expected: once its time has come it is due, not past. */
+  ahead?: boolean
 }) {
   const { zone: choice } = useShared()
   const time = useNow(withRelative ? 1_000 : 30_000)
@@ -20,7 +23,7 @@ export function Time({
       <time dateTime={at} title={tooltip(ms, zone)}>
         {instant(ms, shown, time)}
       </time>
-      {withRelative && <span className="aside"> {relative(ms, time)}</span>}
+      {withRelative && <span className="aside"> {ahead && ms <= time ? 'due' : relative(ms, time)}</span>}
     </>
   )
 }

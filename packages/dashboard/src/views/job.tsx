@@ -87,7 +87,7 @@ function Head({ job, reload }: { job: Job; reload(): void }) {
                 job.next_run_at === null ? (
                   'none ahead'
                 ) : (
-                  <Time key="next" at={job.next_run_at} zone={job.timezone} withRelative />
+                  <Time key="next" at={job.next_run_at} zone={job.timezone} withRelative ahead />
                 ),
               ],
               ['Target', <TargetFact key="target" job={job} />],

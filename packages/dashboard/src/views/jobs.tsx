@@ -324,7 +324,7 @@ function JobRow({ job, at, keys, selectable }: { job: Job; at: boolean } & Omit<
         {job.next_run_at === null ? (
           <span className="quiet">none ahead</span>
         ) : (
-          <Time at={job.next_run_at} zone={job.timezone} withRelative />
+          <Time at={job.next_run_at} zone={job.timezone} withRelative ahead />
         )}
       </td>
       <td className="nowrap">

@@ -12,7 +12,11 @@ export default function Load() {
   const { api, zone: choice } = useShared()
   const zone = zoneFor(choice, undefined)
   const [hour] = useParam('hour')
-  const forecast = useQuery('forecast', () => api.load.forecast({ by: 'hour' }), { every: 60_000 })
+  const [tag, setTag] = useParam('tag')
+  const of = tag === '' ? {} : { tag }
+  const forecast = useQuery(`forecast ${tag}`, () => api.load.forecast({ by: 'hour', ...of }), {
+    every: 60_000,
+  })
   const sum = forecast.data?.buckets.reduce((total, { firings }) => total + firings, 0) ?? 0
   return (
     <>
@@ -28,6 +32,19 @@ export default function Load() {
           )
         }
       />
+      <div className="facets">
+        <label className="inline">
+          <span>Only jobs with the tag</span>
+          <input
+            key={tag}
+            defaultValue={tag}
+            placeholder="then Enter"
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') setTag(event.currentTarget.value.trim())
+            }}
+          />
+        </label>
+      </div>
       {forecast.error !== null && <ErrorNote error={forecast.error} onRetry={forecast.reload} />}
       {forecast.loading && <Skeleton rows={8} />}
       {forecast.data !== undefined && sum === 0 && (
@@ -38,7 +55,7 @@ export default function Load() {
       {forecast.data !== undefined && sum > 0 && (
         <>
           <Heatmap forecast={forecast.data} zone={zone} chosen={hour} />
-          {hour !== '' && <HourPanel hour={hour} zone={zone} />}
+          {hour !== '' && <HourPanel hour={hour} zone={zone} tag={tag} />}
           <div className="two">
             <Hottest hottest={forecast.data.hottest} />
             <Suggestions />
@@ -83,7 +100,7 @@ function Heatmap({ forecast, zone, chosen }: { forecast: LoadForecast; zone: str
                         type="button"
                         className={`heat-cell h${cell.level}`}
                         aria-pressed={cell.at === chosen}
-                        aria-label={`${weekday} ${day} ${hoursOfDay[hour] ?? ''}:00, ${plural(cell.firings, 'firing')}`}
+                        aria-label={`${cell.firings === 0 ? 'no' : short(cell.firings)} firings, ${weekday} ${day} ${hoursOfDay[hour] ?? ''}:00`}
                         title={`${weekday} ${day} ${hoursOfDay[hour] ?? ''}:00\n${plural(cell.firings, 'firing')}`}
                         onClick={() => setParams({ hour: cell.at === chosen ? null : cell.at })}
                       >
@@ -101,9 +118,11 @@ function Heatmap({ forecast, zone, chosen }: { forecast: LoadForecast; zone: str
   )
 }
 
-function HourPanel({ hour, zone }: { hour: string; zone: string }) {
+function HourPanel({ hour, zone, tag }: { hour: string; zone: string; tag: string }) {
   const { api } = useShared()
-  const minutes = useQuery(`minutes ${hour}`, () => api.load.forecast({ by: 'minute', from: hour }))
+  const minutes = useQuery(`minutes ${hour} ${tag}`, () =>
+    api.load.forecast({ by: 'minute', from: hour, ...(tag !== '' && { tag }) }),
+  )
   const start = Date.parse(hour)
   const within = (at: string) => Date.parse(at) >= start && Date.parse(at) < start + 3_600_000
   const buckets = minutes.data?.buckets.filter(({ at }) => within(at)) ?? []

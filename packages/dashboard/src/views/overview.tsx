@@ -1,4 +1,4 @@
-import type { ClusterView, RunList, Stats, StatsHistory } from '@carillon/contract'
+import type { ClusterView, Run, Stats, StatsHistory } from '@carillon/contract'
 import type { ReactNode } from 'react'
 import { concernsOf } from '../lib/attention.js'
 import { count, duration, plural, short } from '../lib/format.js'
@@ -7,6 +7,7 @@ import { useJobNames } from '../lib/job-names.js'
 import { reasonText } from '../lib/ledger.js'
 import { type LivePoint, useLiveStats } from '../lib/live.js'
 import { to } from '../lib/location.js'
+import { recentOf, whenOf } from '../lib/recent.js'
 import { Link } from '../lib/router.js'
 import { Chart } from '../ui/chart.js'
 import { Icon } from '../ui/icon.js'
@@ -38,8 +39,8 @@ export function Overview() {
       <Tiles stats={stats} cluster={cluster.data ?? null} />
       <Charts history={history.data} points={points} />
       <div className="two">
-        <Recent title="Did not succeed" statuses={['dead', 'failed']} empty="No run failed of late." />
-        <Recent title="Did not run" statuses={['skipped']} empty="No tick was passed over of late." />
+        <RecentPanel title="Did not succeed" statuses={['dead', 'failed']} empty="No run failed of late." />
+        <RecentPanel title="Did not run" statuses={['skipped']} empty="No tick was passed over of late." />
       </div>
     </>
   )
@@ -245,48 +246,47 @@ function filled(history: StatsHistory | undefined): Piece[] {
   return pieces
 }
 
-function Recent({
-  title,
-  statuses,
-  empty,
-}: {
+interface RecentProps {
   title: string
   statuses: ('dead' | 'failed' | 'skipped')[]
   empty: string
-}) {
+}
+
+const looked = 60
+
+function RecentPanel({ title, statuses, empty }: RecentProps) {
   const { api } = useShared()
   const runs = useQuery(
     `recent ${statuses.join(' ')}`,
     async () => {
-      const lists = await Promise.all(statuses.map((status) => api.runs.list({ status, limit: 8 })))
-      return newest(lists)
+      const lists = await Promise.all(statuses.map((status) => api.runs.list({ status, limit: looked })))
+      return recentOf(
+        lists.flatMap(({ data }) => data),
+        8,
+      )
     },
     { every: 5_000 },
   )
-  const nameOf = useJobNames((runs.data ?? []).map(({ job_id: id }) => id))
+  const rows = runs.data ?? []
+  const nameOf = useJobNames(rows.map(({ run }) => run.job_id))
   return (
-    <Panel title={title} aside="newest first" flush>
+    <Panel title={title} aside="of late, by job and reason" flush>
       {runs.loading && <Skeleton rows={4} />}
       {runs.error !== null && <ErrorNote error={runs.error} />}
       {runs.data?.length === 0 && <p className="quiet pad">{empty}</p>}
-      {(runs.data?.length ?? 0) > 0 && (
+      {rows.length > 0 && (
         <ul className="recent">
-          {runs.data?.map((run) => (
-            <li key={run.run_id}>
-              <Link
-                href={
-                  run.status === 'skipped'
-                    ? `${to.job(run.job_id)}?at=${encodeURIComponent(run.scheduled_at)}`
-                    : to.run(run.run_id)
-                }
-              >
+          {rows.map(({ key, run, times }) => (
+            <li key={key}>
+              <Link href={placeOfRun(run)}>
                 <RunStatusMark status={run.status} />
                 <span className="recent-name">{nameOf(run.job_id)}</span>
                 <span className="recent-why">
                   {run.error ?? (run.reason === null ? '' : reasonText(run.reason))}
                 </span>
                 <span className="aside">
-                  <Ago at={run.finished_at ?? run.scheduled_at} />
+                  {times > 1 && `×${count(times)}, `}
+                  <Ago at={new Date(whenOf(run)).toISOString()} />
                 </span>
               </Link>
             </li>
@@ -297,10 +297,8 @@ function Recent({
   )
 }
 
-function newest(lists: readonly RunList[]) {
-  const time = (run: RunList['data'][number]) => Date.parse(run.finished_at ?? run.scheduled_at)
-  return lists
-    .flatMap(({ data }) => data)
-    .sort((a, b) => time(b) - time(a))
-    .slice(0, 8)
+/** A tick that was passed over has no run to look at: its job says why. */
+function placeOfRun(run: Run): string {
+  if (run.status !== 'skipped') return to.run(run.run_id)
+  return `${to.job(run.job_id)}?at=${encodeURIComponent(run.scheduled_at)}`
 }

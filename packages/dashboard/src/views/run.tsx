@@ -160,6 +160,13 @@ function Waterfall({ run }: { run: RunDetail }) {
     <Panel title="Waterfall" aside={`from the tick, ${duration(end)} in all`}>
       <table className="waterfall">
         <caption className="unseen">What happened when, in order, counted from the tick</caption>
+        <colgroup>
+          <col className="c-label" />
+          <col className="c-number" />
+          <col />
+          <col className="c-number" />
+          <col className="c-note" />
+        </colgroup>
         <tbody>
           {bars.map((bar, index) => (
             <tr key={`${bar.label}${index}`}>

@@ -51,7 +51,7 @@ export function RunsList() {
             cursor === '' ? setPaused(paused === '' ? '1' : null) : setParams({ cursor: null })
           }
         >
-          {live ? 'Pause' : 'Live'}
+          {live ? 'Hold still' : 'Follow live'}
         </Button>
       </PageHead>
       <RunFacets status={status} jobId={jobId} />

@@ -42,8 +42,11 @@ export async function addDashboard(app: FastifyInstance, directory: string): Pro
       if (isHashed(path)) void reply.header('Cache-Control', forEver)
     },
   })
+  // No part of the API: hidden from its document.
+  const options = { schema: { hide: true }, config: { page: true as const }, handler: sendPage }
   for (const view of viewPaths) {
-    for (const url of [`/${view}`, `/${view}/*`]) app.get(url, { config: { page: true }, handler: sendPage })
+    app.get(`/${view}`, options)
+    app.get(`/${view}/*`, options)
   }
 }
 

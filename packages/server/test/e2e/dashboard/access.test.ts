@@ -50,7 +50,7 @@ describeInBrowser('where keys are required', (browser) => {
     const { page } = tab
     await page.getByRole('link', { name: 'guarded' }).waitFor()
     const writes =
-      /^(Create|Change|Trigger|Pause$|Resume|Edit|Backfill|Cancel|Delete|Re-drive|Discard|Skip|Move|Roll back|Brake|Limits|Reset|Silence|Rotate|Revoke)/
+      /^(Create|Change|Trigger|Pause$|Resume|Edit|Backfill$|Cancel|Delete|Re-drive|Discard|Skip|Move|Roll back|Brake|Limits|Reset|Silence|Rotate|Revoke)/
     for (const place of [
       '/',
       '/jobs',

@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
@@ -9,9 +10,21 @@ import { axe, describeInBrowser, expectNoComplaints, visit } from './browser.js'
 import { makeWorld, ripen, type World } from './world.js'
 
 const built = fileURLToPath(new URL('../../../../dashboard/dist/', import.meta.url))
-const pictures = fileURLToPath(new URL('../../../../../docs/operate/dashboard/', import.meta.url))
-/** DASHBOARD_PICTURES=1 writes the pictures of docs/operate/dashboard.md anew. */
+/** DASHBOARD_PICTURES=1 writes the pictures of docs/operate/dashboard.md anew, and all others below the temporary folder. */
 const takesPictures = process.env['DASHBOARD_PICTURES'] === '1'
+const docs = fileURLToPath(new URL('../../../../../docs/operate/dashboard/', import.meta.url))
+const others = join(tmpdir(), 'carillon-dashboard')
+const inDocs = new Set([
+  ...[
+    'overview-dark',
+    'job-dark',
+    'dead-letters-dark',
+    'jobs-light',
+    'load-light',
+    'run-light',
+    'job-edit-dark',
+  ],
+])
 const firstViewBytes = 250 * 1024
 
 describeInBrowser('the views', (browser) => {
@@ -44,7 +57,7 @@ describeInBrowser('the views', (browser) => {
     ['runs', () => '/runs', '.grid tbody tr:nth-child(20)'],
     ['run', ({ dead }) => `/runs/${dead}`, '.waterfall .bar.failed'],
     ['dead-letters', ({ fingerprint }) => `/dead-letters?fingerprint=${fingerprint}`, '.grid tbody tr'],
-    ['load', () => '/load', '.suggestions .bar'],
+    ['load', () => '/load?tag=scheduled', '.suggestions .bar'],
     ['operations', () => '/operations', 'h1'],
     ['cluster', () => '/cluster', '.partition'],
     ['targets', ({ host }) => `/targets?host=${host}`, '.facts'],
@@ -162,8 +175,9 @@ describeInBrowser('the views', (browser) => {
   })
 
   async function picture(page: Page, name: string): Promise<void> {
-    mkdirSync(pictures, { recursive: true })
+    const folder = inDocs.has(name) ? docs : others
+    mkdirSync(folder, { recursive: true })
     await page.waitForTimeout(700)
-    await page.screenshot({ path: join(pictures, `${name}.png`), animations: 'disabled', caret: 'hide' })
+    await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled', caret: 'hide' })
   }
 })

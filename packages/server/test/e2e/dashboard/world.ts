@@ -85,7 +85,10 @@ export async function makeWorld(client: Client): Promise<World> {
     target: http(hosts.well, '/statement'),
   }))
   const hours = Array.from({ length: 40 }, (_, index) => ({
-    ...{ name: `poll:${['stripe', 'adyen', 'paypal', 'klarna'][index % 4] ?? ''}-${index}`, tags: ['poll'] },
+    ...{
+      name: `poll:${['stripe', 'adyen', 'paypal', 'klarna'][index % 4] ?? ''}-${index}`,
+      tags: ['poll', 'scheduled'],
+    },
     ...{ schedule: `${index % 60} */${(index % 5) + 1} * * *`, target: http(hosts.well, '/poll') },
   }))
   await client.jobs.bulk({ jobs: [...crowd, ...hours] })
@@ -98,10 +101,11 @@ export async function makeWorld(client: Client): Promise<World> {
 
 /** Until everything that the views should show is there. */
 export async function ripen(client: Client, { jobs, hosts }: World, ticks = 12): Promise<void> {
-  await until('ticks were passed over', async () => {
+  const enough = async () => {
     const runs = await client.jobs.runs(jobs.slow.job_id, { limit: 100 })
     return runs.length >= ticks && runs.some(({ reason }) => reason === 'overlap')
-  })
+  }
+  await until('ticks were passed over', enough, 150_000)
   await until('letters died', async () => (await client.deadLetters.groups()).some(({ count }) => count >= 3))
   await until(
     'the breaker opened',
