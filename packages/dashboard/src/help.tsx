@@ -11,7 +11,7 @@ const keys: [string, string][] = [
   ['Esc', 'close, clear the selection'],
 ]
 
-export function Help({ onClose }: { onClose(): void }) {
+export function Help({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keyboard" onClose={onClose}>
       <div className="help">

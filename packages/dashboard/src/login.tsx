@@ -3,7 +3,7 @@ import { TextField } from './ui/field.js'
 import { Note } from './ui/pieces.js'
 
 /** Where keys are required. The key stays in this tab. */
-export function Login({ refused, onKey }: { refused: boolean; onKey(key: string): Promise<void> }) {
+export function Login({ refused, onKey }: { refused: boolean; onKey: (key: string) => Promise<void> }) {
   const [key, setKey] = useState('')
   const [busy, setBusy] = useState(false)
   const submit = async (event: FormEvent) => {

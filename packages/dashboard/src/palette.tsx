@@ -12,11 +12,11 @@ interface Choice {
   icon: IconName
   label: string
   aside: string
-  go(): void
+  go: () => void
 }
 
 /** Views, jobs by name, runs by id: one field for all of them. */
-export function Palette({ onClose }: { onClose(): void }) {
+export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const choices = useChoices(text.trim())

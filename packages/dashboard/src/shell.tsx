@@ -11,7 +11,7 @@ import { Boundary } from './ui/boundary.js'
 import { Empty, LinkButton, Skeleton } from './ui/pieces.js'
 import { views } from './views.js'
 
-export function Shell({ onLeave }: { onLeave(): void }) {
+export function Shell({ onLeave }: { onLeave: () => void }) {
   const { path } = usePlace()
   const [open, setOpen] = useState<'palette' | 'help' | null>(null)
   useShortcuts(setOpen)

@@ -24,7 +24,7 @@ async function readiness(signal: AbortSignal): Promise<Readiness> {
   return { ready: answer.ok, failing }
 }
 
-export function TopBar(props: { onPalette(): void; onHelp(): void; onLeave(): void }) {
+export function TopBar(props: { onPalette: () => void; onHelp: () => void; onLeave: () => void }) {
   const { self, hasKey } = useShared()
   return (
     <header className="top-bar">

@@ -9,7 +9,9 @@ export interface Alert {
   state: 'firing' | 'resolved' | 'silenced'
   job_id?: string | null
   job_name?: string | null
+  /** One line, for people. */
   subject: string
+  /** What its kind means. */
   summary: string
   detail: unknown
   starts_at: string
@@ -24,13 +26,15 @@ export interface Silence {
   silence_id: string
   kind?: string | null
   job_id?: string | null
+  job_name?: string | null
   tag?: string | null
   until: string
   reason: string
 }
 
 export interface Rule {
-  rule_id: string
+  /** Null: the default of the kind, which holds where there is no rule. */
+  rule_id: string | null
   kind: string
   job_id: string | null
   tag: string | null
@@ -38,6 +42,7 @@ export interface Rule {
   severity: string
   enabled: boolean
   channels: string[] | null
+  summary?: string
 }
 
 export interface Channel {

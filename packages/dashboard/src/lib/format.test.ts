@@ -61,7 +61,7 @@ describe('clocks', () => {
   })
 
   it('fall back to UTC for a zone that the browser does not know', () => {
-    expect(wall(before, 'Mars/Olympus')).toEqual(wall(before, 'UTC'))
+    expect(wall(before, 'Mars/Olympus')).toMatchObject({ time: '00:30:00', offset: '+00:00' })
   })
 
   it('write UTC without needless zeros', () => expect(utc(before)).toBe('2026-10-25 00:30:00Z'))

@@ -76,7 +76,7 @@ export function wall(at: number, zone: string): Wall {
     date: `${part('year')}-${part('month')}-${part('day')}`,
     time: `${part('hour')}:${part('minute')}:${part('second')}`,
     weekday: part('weekday'),
-    offset: name === '' ? 'Z' : name,
+    offset: zone === 'UTC' ? 'Z' : name === '' ? '+00:00' : name,
   }
 }
 

@@ -5,10 +5,10 @@ import type { ZoneChoice } from './format.js'
 
 export interface Shared extends Session {
   zone: ZoneChoice
-  setZone(zone: ZoneChoice): void
+  setZone: (zone: ZoneChoice) => void
   /** The key was refused: back to the login. */
-  onRefused(): void
-  toast(message: string, kind?: 'good' | 'bad'): void
+  onRefused: () => void
+  toast: (message: string, kind?: 'good' | 'bad') => void
 }
 
 export const SharedContext = createContext<Shared | null>(null)
@@ -24,17 +24,18 @@ export interface Query<T> {
   error: Error | null
   /** Nothing is there yet. */
   loading: boolean
-  reload(): void
+  reload: () => void
 }
 
 /**
  * Asks, keeps the last answer while it asks again, and asks every so often while somebody looks. `key` is all that the
- * question depends on; an answer to an earlier one is dropped.
+ * question depends on; an answer to an earlier one is dropped. `keep` shows the last answer until that to a new question is
+ * there: a list does not vanish while somebody types.
  */
 export function useQuery<T>(
   key: string | null,
   ask: (signal: AbortSignal) => Promise<T>,
-  { every }: { every?: number | undefined } = {},
+  { every, keep = false }: { every?: number | undefined; keep?: boolean } = {},
 ): Query<T> {
   const { onRefused } = useShared()
   const [state, setState] = useState<{ key: string | null; data?: T; error: Error | null }>({
@@ -74,10 +75,12 @@ export function useQuery<T>(
 
   const reload = useCallback(() => setTurn((before) => before + 1), [])
   const mine = state.key === key
+  const data = mine || keep ? state.data : undefined
+  const error = mine ? state.error : null
   return {
-    data: mine ? state.data : undefined,
-    error: mine ? state.error : null,
-    loading: key !== null && (!mine || (state.data === undefined && state.error === null)),
+    data,
+    error,
+    loading: key !== null && data === undefined && error === null,
     reload,
   }
 }
@@ -119,8 +122,8 @@ export function useRested<T>(value: T, ms = 150): T {
 export interface Action {
   busy: boolean
   error: Error | null
-  run(work: () => Promise<unknown>, done?: string): Promise<boolean>
-  clear(): void
+  run: (work: () => Promise<unknown>, done?: string) => Promise<boolean>
+  clear: () => void
 }
 
 /** A change that somebody asked for: one at a time, its failure shown where it was asked for. */

@@ -76,7 +76,11 @@ describe('the form of a job', () => {
     ['rules that are JSON', { schedule: '[{"cron":' }, 'schedule'],
     ['a payload that is JSON', { payload: '{a}' }, 'payload'],
     ['whole numbers', { timeout_seconds: '1.5' }, 'timeout_seconds'],
-    ['headers with a name', { headers: 'no colon' }, 'headers'],
+    [
+      'headers with a name',
+      { headers: 'no colon', target: { type: 'http' as const, url: 'https://a.test' } },
+      'headers',
+    ],
     ['a URL', { target: { type: 'http' as const, url: 'nowhere' } }, 'target'],
     ['a command', { target: { type: 'command' as const, shell: '' } }, 'target'],
     ['arguments that are a list', { target: { type: 'command' as const }, argv: 'ls' }, 'argv'],

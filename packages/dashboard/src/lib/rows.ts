@@ -5,9 +5,9 @@ export interface RowKeys {
   /** The row that the keyboard is on; −1: none. */
   at: number
   selected: ReadonlySet<string>
-  toggle(id: string): void
-  selectAll(all: boolean): void
-  clear(): void
+  toggle: (id: string) => void
+  selectAll: (all: boolean) => void
+  clear: () => void
 }
 
 /** j and k move, x selects, Enter opens: the same in every list. */

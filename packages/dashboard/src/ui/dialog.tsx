@@ -10,7 +10,7 @@ export function Dialog({
   wide = false,
 }: {
   title: string
-  onClose(): void
+  onClose: () => void
   children: ReactNode
   wide?: boolean
 }) {
@@ -61,8 +61,8 @@ export function Ask({
   confirm: string
   danger?: boolean
   disabled?: boolean
-  onSubmit(): void
-  onClose(): void
+  onSubmit: () => void
+  onClose: () => void
   children?: ReactNode
   wide?: boolean
 }) {

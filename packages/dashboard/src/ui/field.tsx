@@ -25,7 +25,7 @@ export function Field({ label, hint, problem, children }: FieldProps) {
 interface TextProps {
   label: string
   value: string
-  onChange(value: string): void
+  onChange: (value: string) => void
   hint?: ReactNode
   problem?: string | null | undefined
   placeholder?: string
@@ -77,7 +77,7 @@ export function SelectField({
 }: {
   label: string
   value: string
-  onChange(value: string): void
+  onChange: (value: string) => void
   options: readonly (string | readonly [string, string])[]
   hint?: ReactNode
   problem?: string | null | undefined
@@ -107,7 +107,7 @@ export function CheckField({
 }: {
   label: string
   value: boolean
-  onChange(value: boolean): void
+  onChange: (value: boolean) => void
 }) {
   return (
     <label className="check">

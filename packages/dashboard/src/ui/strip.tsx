@@ -12,7 +12,7 @@ interface StripProps {
   zone: string
   /** The tick that is explained below, ISO-8601. */
   chosen: string
-  onChoose(iso: string | null): void
+  onChoose: (iso: string | null) => void
 }
 
 /** One cell for each entry of the ledger, as time goes. Its hue, its icon and its words say the same. */

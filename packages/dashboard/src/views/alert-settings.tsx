@@ -22,7 +22,7 @@ export function Silences() {
         {rows.map((one) => (
           <li key={one.silence_id} className="line">
             <code>{one.kind ?? 'every kind'}</code>
-            {one.job_id != null && <Link href={to.job(one.job_id)}>{one.job_id}</Link>}
+            {one.job_id != null && <Link href={to.job(one.job_id)}>{one.job_name ?? one.job_id}</Link>}
             {one.tag != null && <span className="tag">{one.tag}</span>}
             <span>{one.reason}</span>
             <span className="aside">
@@ -57,8 +57,10 @@ export function Rules() {
           </thead>
           <tbody>
             {rows.map((rule) => (
-              <tr key={rule.rule_id}>
-                <td>{rule.kind.replaceAll('_', ' ')}</td>
+              <tr key={rule.rule_id ?? rule.kind}>
+                <td>
+                  {rule.kind.replaceAll('_', ' ')} <span className="aside">{rule.summary}</span>
+                </td>
                 <td>
                   {rule.job_id !== null ? (
                     <Link href={to.job(rule.job_id)}>{rule.job_id}</Link>

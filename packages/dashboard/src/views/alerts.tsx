@@ -60,7 +60,7 @@ export default function Alerts() {
   )
 }
 
-function AlertList({ rows, onChange }: { rows: readonly Alert[]; onChange(): void }) {
+function AlertList({ rows, onChange }: { rows: readonly Alert[]; onChange: () => void }) {
   const { mayWrite } = useShared()
   const action = useAction()
   const [silence, setSilence] = useState<Alert | null>(null)
@@ -77,13 +77,14 @@ function AlertList({ rows, onChange }: { rows: readonly Alert[]; onChange(): voi
               <Status state={alert.severity} />
             </span>
             <div className="group-words">
-              <strong>{alert.summary}</strong>
+              <strong>{alert.subject}</strong>
               <p className="aside">
-                <code>{alert.kind}</code> ·{' '}
-                {alert.job_id != null ? (
-                  <Link href={to.job(alert.job_id)}>{alert.job_name ?? alert.job_id}</Link>
-                ) : (
-                  alert.subject
+                <code>{alert.kind}</code> · {alert.summary}
+                {alert.job_id != null && (
+                  <>
+                    {' '}
+                    · <Link href={to.job(alert.job_id)}>{alert.job_name ?? alert.job_id}</Link>
+                  </>
                 )}{' '}
                 · since <Ago at={alert.starts_at} /> · seen {count(alert.count)}×, last{' '}
                 <Ago at={alert.last_seen_at} />
@@ -118,7 +119,15 @@ function AlertList({ rows, onChange }: { rows: readonly Alert[]; onChange(): voi
   )
 }
 
-function SilenceDialog({ alert, onClose, onDone }: { alert: Alert; onClose(): void; onDone(): void }) {
+function SilenceDialog({
+  alert,
+  onClose,
+  onDone,
+}: {
+  alert: Alert
+  onClose: () => void
+  onDone: () => void
+}) {
   const action = useAction()
   const [hours, setHours] = useState('4')
   const [reason, setReason] = useState('')

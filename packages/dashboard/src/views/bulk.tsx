@@ -1,7 +1,13 @@
-import type { Operation, OperationAction, OperationFilter, OperationInput } from '@carillon/contract'
+import type {
+  Operation,
+  OperationAction,
+  OperationFilter,
+  OperationInput,
+  OperationPreview,
+} from '@carillon/contract'
 import { useState } from 'react'
 import { count, plural } from '../lib/format.js'
-import { useAction, useQuery, useShared } from '../lib/hooks.js'
+import { type Query, useAction, useQuery, useShared } from '../lib/hooks.js'
 import { navigate } from '../lib/router.js'
 import { Ask } from '../ui/dialog.js'
 import { SelectField, TextField } from '../ui/field.js'
@@ -18,7 +24,7 @@ const actions: [OperationAction, string][] = [
 ]
 
 /** One action on everything that the filter matches, not on a page of it. Counted before anything is done. */
-export function BulkDialog({ filter, onClose }: { filter: OperationFilter; onClose(): void }) {
+export function BulkDialog({ filter, onClose }: { filter: OperationFilter; onClose: () => void }) {
   const { api } = useShared()
   const action = useAction()
   const [what, setWhat] = useState<OperationAction>('pause')
@@ -80,10 +86,20 @@ export function BulkDialog({ filter, onClose }: { filter: OperationFilter; onClo
       {(what === 'tag' || what === 'untag') && (
         <TextField label="Tags" value={tags} onChange={setTags} hint="Separated by spaces" />
       )}
+      <Matching preview={preview} warn={what === 'delete' || what === 'cancel'} />
+    </Ask>
+  )
+}
+
+/** What it would be about, counted by the server before anything is done. */
+function Matching({ preview, warn }: { preview: Query<OperationPreview>; warn: boolean }) {
+  const matched = preview.data?.matched ?? 0
+  return (
+    <>
       {preview.loading && <Skeleton rows={1} />}
       {preview.error !== null && <ErrorNote error={preview.error} />}
       {preview.data !== undefined && (
-        <Note kind={what === 'delete' || what === 'cancel' ? 'warn' : 'info'}>
+        <Note kind={warn ? 'warn' : 'info'}>
           <strong>{count(matched)}</strong> {matched === 1 ? 'job matches' : 'jobs match'} now
           {matched > 0 && (
             <>
@@ -97,7 +113,7 @@ export function BulkDialog({ filter, onClose }: { filter: OperationFilter; onClo
           )}
         </Note>
       )}
-    </Ask>
+    </>
   )
 }
 

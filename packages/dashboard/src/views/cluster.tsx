@@ -136,8 +136,11 @@ const hues = 6
 function Partitions({ view }: { view: ClusterView }) {
   const owners = [...new Set(view.partitions.flatMap(({ owner }) => owner ?? []))].sort()
   const letter = (owner: string) => String.fromCharCode(65 + (owners.indexOf(owner) % 26))
+  const lefts = view.partitions.flatMap(({ expires_in_ms: left }) => left ?? [])
+  const leases =
+    lefts.length === 0 ? '' : `; the first lease ends in ${duration(Math.min(...lefts))} unless it is renewed`
   return (
-    <Panel title="Partitions" aside="the number is the epoch of the ownership">
+    <Panel title="Partitions" aside={`the number is the epoch of the ownership${leases}`}>
       <p className="legend">
         {owners.map((owner, index) => (
           <span key={owner} className="legend-item">
@@ -206,7 +209,7 @@ function Workers({ workers }: { workers: ClusterView['workers'] }) {
   )
 }
 
-function BrakeButton({ view, onChange }: { view: ClusterView; onChange(): void }) {
+function BrakeButton({ view, onChange }: { view: ClusterView; onChange: () => void }) {
   const { api, mayWrite } = useShared()
   const action = useAction()
   const [open, setOpen] = useState(false)
@@ -230,7 +233,7 @@ function BrakeButton({ view, onChange }: { view: ClusterView; onChange(): void }
   )
 }
 
-function BrakeDialog({ onClose, onDone }: { onClose(): void; onDone(): void }) {
+function BrakeDialog({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   const { api } = useShared()
   const action = useAction()
   const [reason, setReason] = useState('')

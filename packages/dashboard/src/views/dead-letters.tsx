@@ -49,7 +49,7 @@ function Groups({
 }: {
   groups: readonly DeadLetterGroup[]
   chosen: string
-  onChange(): void
+  onChange: () => void
 }) {
   const { mayWrite } = useShared()
   const [ask, setAsk] = useState<{ group: DeadLetterGroup; what: 'redrive' | 'discard' } | null>(null)
@@ -98,7 +98,15 @@ function Groups({
   )
 }
 
-function Discard({ group, onClose, onDone }: { group: DeadLetterGroup; onClose(): void; onDone(): void }) {
+function Discard({
+  group,
+  onClose,
+  onDone,
+}: {
+  group: DeadLetterGroup
+  onClose: () => void
+  onDone: () => void
+}) {
   const { api } = useShared()
   const action = useAction()
   const submit = async () => {
@@ -187,7 +195,7 @@ function Letters({
 }: {
   fingerprint: string
   group: DeadLetterGroup | undefined
-  onChange(): void
+  onChange: () => void
 }) {
   const { api } = useShared()
   const [cursor] = useParam('cursor')
@@ -221,7 +229,7 @@ function Letters({
   )
 }
 
-function LetterTable({ rows, onChange }: { rows: readonly DeadLetter[]; onChange(): void }) {
+function LetterTable({ rows, onChange }: { rows: readonly DeadLetter[]; onChange: () => void }) {
   const { api, mayWrite } = useShared()
   const action = useAction()
   const act = async (work: () => Promise<unknown>, done: string) => {
@@ -296,7 +304,7 @@ function LetterTable({ rows, onChange }: { rows: readonly DeadLetter[]; onChange
 }
 
 /** A payload for this run alone, where the one it died of is wrong. */
-function EditLetter({ onDone }: { onDone(): void }) {
+function EditLetter({ onDone }: { onDone: () => void }) {
   const { api } = useShared()
   const [id, setId] = useParam('letter')
   const letter = useQuery(id === '' ? null : `letter ${id}`, () => api.deadLetters.get(id))

@@ -11,7 +11,7 @@ import { Button, ErrorNote, LinkButton, Note } from '../ui/pieces.js'
 
 type Open = 'pause' | 'backfill' | 'cancel' | 'delete' | null
 
-export function JobActions({ job, onChange }: { job: Job; onChange(): void }) {
+export function JobActions({ job, onChange }: { job: Job; onChange: () => void }) {
   const { api, mayWrite } = useShared()
   const action = useAction()
   const [open, setOpen] = useState<Open>(null)
@@ -66,10 +66,10 @@ export function JobActions({ job, onChange }: { job: Job; onChange(): void }) {
 
 interface DialogProps {
   job: Job
-  onClose(): void
+  onClose: () => void
 }
 
-function PauseDialog({ job, onClose, onDone }: DialogProps & { onDone(): void }) {
+function PauseDialog({ job, onClose, onDone }: DialogProps & { onDone: () => void }) {
   const { api } = useShared()
   const action = useAction()
   const [reason, setReason] = useState('')
@@ -127,7 +127,7 @@ function EndDialog({
   what,
   onClose,
   onDone,
-}: DialogProps & { what: 'cancel' | 'delete'; onDone(): void }) {
+}: DialogProps & { what: 'cancel' | 'delete'; onDone: () => void }) {
   const { api } = useShared()
   const action = useAction()
   const [reason, setReason] = useState('')

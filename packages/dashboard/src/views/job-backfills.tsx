@@ -47,40 +47,13 @@ export function Backfills({ job }: { job: Job }) {
               </thead>
               <tbody>
                 {rows.map((one) => (
-                  <tr key={one.backfill_id}>
-                    <td>
-                      <Status state={one.state} />
-                    </td>
-                    <td className="nowrap">
-                      <Time at={one.from} zone={job.timezone} />
-                    </td>
-                    <td className="nowrap">
-                      <Time at={one.to} zone={job.timezone} />
-                    </td>
-                    <td>
-                      <span className="with-progress">
-                        <Progress done={one.done} total={one.total} label="Progress" />
-                        {count(one.done)} of {count(one.total)}
-                        {one.failed > 0 && <span className="status bad">{count(one.failed)} failed</span>}
-                        {one.state === 'running' && one.eta_seconds !== null && (
-                          <span className="aside">about {duration(one.eta_seconds * 1_000)} left</span>
-                        )}
-                      </span>
-                    </td>
-                    <td>{one.reason}</td>
-                    <td>
-                      <Ago at={one.created_at} />
-                    </td>
-                    {mayWrite && (
-                      <td className="row-actions">
-                        {(one.state === 'running' || one.state === 'paused') && (
-                          <Button look="danger" disabled={action.busy} onClick={() => void stop(one)}>
-                            Stop
-                          </Button>
-                        )}
-                      </td>
-                    )}
-                  </tr>
+                  <BackfillRow
+                    key={one.backfill_id}
+                    one={one}
+                    zone={job.timezone}
+                    busy={action.busy}
+                    onStop={() => void stop(one)}
+                  />
                 ))}
               </tbody>
             </table>
@@ -88,5 +61,52 @@ export function Backfills({ job }: { job: Job }) {
         </Panel>
       )}
     </>
+  )
+}
+
+interface RowProps {
+  one: Backfill
+  zone: string
+  busy: boolean
+  onStop: () => void
+}
+
+function BackfillRow({ one, zone, busy, onStop }: RowProps) {
+  const { mayWrite } = useShared()
+  return (
+    <tr>
+      <td>
+        <Status state={one.state} />
+      </td>
+      <td className="nowrap">
+        <Time at={one.from} zone={zone} />
+      </td>
+      <td className="nowrap">
+        <Time at={one.to} zone={zone} />
+      </td>
+      <td>
+        <span className="with-progress">
+          <Progress done={one.done} total={one.total} label="Progress" />
+          {count(one.done)} of {count(one.total)}
+          {one.failed > 0 && <span className="status bad">{count(one.failed)} failed</span>}
+          {one.state === 'running' && one.eta_seconds !== null && (
+            <span className="aside">about {duration(one.eta_seconds * 1_000)} left</span>
+          )}
+        </span>
+      </td>
+      <td>{one.reason}</td>
+      <td>
+        <Ago at={one.created_at} />
+      </td>
+      {mayWrite && (
+        <td className="row-actions">
+          {(one.state === 'running' || one.state === 'paused') && (
+            <Button look="danger" disabled={busy} onClick={onStop}>
+              Stop
+            </Button>
+          )}
+        </td>
+      )}
+    </tr>
   )
 }

@@ -64,11 +64,11 @@ function Editor({ job }: { job: Job }) {
 interface FormPageProps {
   title: string
   form: JobForm
-  onChange(form: JobForm): void
+  onChange: (form: JobForm) => void
   confirm: string
   unchanged?: boolean
   back: string
-  save(): Promise<string>
+  save: () => Promise<string>
 }
 
 function JobFormPage({ title, form, onChange, confirm, unchanged = false, back, save }: FormPageProps) {

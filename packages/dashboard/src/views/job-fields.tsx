@@ -6,7 +6,7 @@ import { Button, Panel } from '../ui/pieces.js'
 
 interface FieldsProps {
   form: JobForm
-  set(changes: Partial<JobForm>): void
+  set: (changes: Partial<JobForm>) => void
   problems: Problems
 }
 
@@ -102,73 +102,79 @@ export function ScheduleFields({ form, set, problems }: FieldsProps) {
           hint="Dates, ranges or calendars, with commas"
         />
       </div>
-      <details className="more">
-        <summary>Clock changes, bounds, spreading</summary>
-        <div className="pair">
-          <SelectField
-            label="Clocks jump over it"
-            value={form.dst_gap}
-            onChange={(dst_gap) => set({ dst_gap })}
-            options={[
-              ['run_after', 'run at the jump'],
-              ['skip', 'skip it'],
-            ]}
-          />
-          <SelectField
-            label="Clocks show it twice"
-            value={form.dst_overlap}
-            onChange={(dst_overlap) => set({ dst_overlap })}
-            options={[
-              ['first', 'the first time'],
-              ['last', 'the last time'],
-              ['both', 'both times'],
-            ]}
-          />
-        </div>
-        <div className="pair">
-          <TextField
-            label="Not before"
-            mono
-            value={form.starts_at}
-            onChange={(starts_at) => set({ starts_at })}
-            problem={problems['starts_at']}
-          />
-          <TextField
-            label="Not at or after"
-            mono
-            value={form.ends_at}
-            onChange={(ends_at) => set({ ends_at })}
-            problem={problems['ends_at']}
-          />
-        </div>
-        <div className="pair">
-          <TextField
-            label="Jitter, seconds"
-            value={form.jitter_seconds}
-            onChange={(jitter_seconds) => set({ jitter_seconds })}
-            problem={problems['jitter_seconds']}
-            hint="Starts later by a part of this, the same at every tick"
-          />
-          <TextField
-            label="Fire window, seconds"
-            value={form.fire_window_seconds}
-            onChange={(fire_window_seconds) => set({ fire_window_seconds })}
-            problem={problems['fire_window_seconds']}
-            hint="May start anywhere in it"
-          />
-        </div>
+      <MoreSchedule form={form} set={set} problems={problems} />
+    </Panel>
+  )
+}
+
+function MoreSchedule({ form, set, problems }: FieldsProps) {
+  return (
+    <details className="more">
+      <summary>Clock changes, bounds, spreading</summary>
+      <div className="pair">
         <SelectField
-          label="Excluded ticks"
-          value={form.on_excluded}
-          onChange={(on_excluded) => set({ on_excluded })}
+          label="Clocks jump over it"
+          value={form.dst_gap}
+          onChange={(dst_gap) => set({ dst_gap })}
           options={[
-            ['exclude', 'are dropped'],
-            ['next_business_day', 'move to the next business day'],
-            ['previous_business_day', 'move to the business day before'],
+            ['run_after', 'run at the jump'],
+            ['skip', 'skip it'],
           ]}
         />
-      </details>
-    </Panel>
+        <SelectField
+          label="Clocks show it twice"
+          value={form.dst_overlap}
+          onChange={(dst_overlap) => set({ dst_overlap })}
+          options={[
+            ['first', 'the first time'],
+            ['last', 'the last time'],
+            ['both', 'both times'],
+          ]}
+        />
+      </div>
+      <div className="pair">
+        <TextField
+          label="Not before"
+          mono
+          value={form.starts_at}
+          onChange={(starts_at) => set({ starts_at })}
+          problem={problems['starts_at']}
+        />
+        <TextField
+          label="Not at or after"
+          mono
+          value={form.ends_at}
+          onChange={(ends_at) => set({ ends_at })}
+          problem={problems['ends_at']}
+        />
+      </div>
+      <div className="pair">
+        <TextField
+          label="Jitter, seconds"
+          value={form.jitter_seconds}
+          onChange={(jitter_seconds) => set({ jitter_seconds })}
+          problem={problems['jitter_seconds']}
+          hint="Starts later by a part of this, the same at every tick"
+        />
+        <TextField
+          label="Fire window, seconds"
+          value={form.fire_window_seconds}
+          onChange={(fire_window_seconds) => set({ fire_window_seconds })}
+          problem={problems['fire_window_seconds']}
+          hint="May start anywhere in it"
+        />
+      </div>
+      <SelectField
+        label="Excluded ticks"
+        value={form.on_excluded}
+        onChange={(on_excluded) => set({ on_excluded })}
+        options={[
+          ['exclude', 'are dropped'],
+          ['next_business_day', 'move to the next business day'],
+          ['previous_business_day', 'move to the business day before'],
+        ]}
+      />
+    </details>
   )
 }
 

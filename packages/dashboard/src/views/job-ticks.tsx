@@ -50,42 +50,14 @@ export function NextTicks({ job }: { job: Job }) {
           </thead>
           <tbody>
             {ticks.data?.map((tick) => (
-              <tr key={tick.due} className={tick.state === 'skipped' ? 'faded' : ''}>
-                <td className="nowrap">
-                  <Ago at={tick.due} />
-                </td>
-                <td className="mono nowrap">{onClock(tick.due, job.timezone)}</td>
-                <td className="mono nowrap">{onClock(tick.due, viewerZone())}</td>
-                <td className="mono nowrap">{utc(Date.parse(tick.due))}</td>
-                <td>
-                  <Status state={tick.state} />
-                  {tick.start_at !== tick.due && (
-                    <span className="aside"> starts {onClock(tick.start_at, job.timezone)}</span>
-                  )}
-                </td>
-                <td>
-                  {tick.note !== undefined && (
-                    <span className="status warn">
-                      <Icon name="warn" /> {tick.note}
-                    </span>
-                  )}
-                </td>
-                {mayWrite && (
-                  <td className="row-actions">
-                    {tick.state === 'planned' && (
-                      <>
-                        <Button onClick={() => setChange({ tick, what: 'skip' })}>Skip</Button>
-                        <Button onClick={() => setChange({ tick, what: 'move' })}>Move</Button>
-                      </>
-                    )}
-                    {(tick.state === 'skipped' || tick.state === 'moved') && (
-                      <Button disabled={action.busy} onClick={() => void restore(tick)}>
-                        Take back
-                      </Button>
-                    )}
-                  </td>
-                )}
-              </tr>
+              <TickRow
+                key={tick.due}
+                tick={tick}
+                zone={job.timezone}
+                busy={action.busy}
+                onChange={(what) => setChange({ tick, what })}
+                onRestore={() => void restore(tick)}
+              />
             ))}
           </tbody>
         </table>
@@ -94,6 +66,54 @@ export function NextTicks({ job }: { job: Job }) {
         <ChangeTick job={job} {...change} onClose={() => setChange(null)} onDone={ticks.reload} />
       )}
     </Panel>
+  )
+}
+
+interface RowProps {
+  tick: Tick
+  zone: string
+  busy: boolean
+  onChange: (what: Change['what']) => void
+  onRestore: () => void
+}
+
+function TickRow({ tick, zone, busy, onChange, onRestore }: RowProps) {
+  const { mayWrite } = useShared()
+  return (
+    <tr className={tick.state === 'skipped' ? 'faded' : ''}>
+      <td className="nowrap">
+        <Ago at={tick.due} />
+      </td>
+      <td className="mono nowrap">{onClock(tick.due, zone)}</td>
+      <td className="mono nowrap">{onClock(tick.due, viewerZone())}</td>
+      <td className="mono nowrap">{utc(Date.parse(tick.due))}</td>
+      <td>
+        <Status state={tick.state} />
+        {tick.start_at !== tick.due && <span className="aside"> starts {onClock(tick.start_at, zone)}</span>}
+      </td>
+      <td>
+        {tick.note !== undefined && (
+          <span className="status warn">
+            <Icon name="warn" /> {tick.note}
+          </span>
+        )}
+      </td>
+      {mayWrite && (
+        <td className="row-actions">
+          {tick.state === 'planned' && (
+            <>
+              <Button onClick={() => onChange('skip')}>Skip</Button>
+              <Button onClick={() => onChange('move')}>Move</Button>
+            </>
+          )}
+          {(tick.state === 'skipped' || tick.state === 'moved') && (
+            <Button disabled={busy} onClick={onRestore}>
+              Take back
+            </Button>
+          )}
+        </td>
+      )}
+    </tr>
   )
 }
 
@@ -108,7 +128,7 @@ function ChangeTick({
   what,
   onClose,
   onDone,
-}: Change & { job: Job; onClose(): void; onDone(): void }) {
+}: Change & { job: Job; onClose: () => void; onDone: () => void }) {
   const { api } = useShared()
   const action = useAction()
   const [to, setTo] = useState(() => {

@@ -10,7 +10,7 @@ import { Status } from '../ui/status.js'
 import { Ago } from '../ui/time.js'
 
 /** Every definition that the job had, what changed between two, and the way back. */
-export function Versions({ job, onChange }: { job: Job; onChange(): void }) {
+export function Versions({ job, onChange }: { job: Job; onChange: () => void }) {
   const { api, mayWrite } = useShared()
   const [shown] = useParam('version')
   const [back, setBack] = useState<JobVersion | null>(null)
@@ -103,8 +103,8 @@ function Rollback({
 }: {
   job: Job
   version: JobVersion
-  onClose(): void
-  onDone(): void
+  onClose: () => void
+  onDone: () => void
 }) {
   const { api } = useShared()
   const action = useAction()

@@ -55,7 +55,7 @@ export function JobPage({ id }: { id: string }) {
   )
 }
 
-function NoJob({ error, reload }: { error: Error | null; reload(): void }) {
+function NoJob({ error, reload }: { error: Error | null; reload: () => void }) {
   if (error instanceof ApiError && error.status === 404)
     return (
       <Empty icon="jobs" title="There is no such job.">
@@ -66,7 +66,7 @@ function NoJob({ error, reload }: { error: Error | null; reload(): void }) {
   return error === null ? null : <ErrorNote error={error} onRetry={reload} />
 }
 
-function Head({ job, reload }: { job: Job; reload(): void }) {
+function Head({ job, reload }: { job: Job; reload: () => void }) {
   return (
     <PageHead
       title={job.name}

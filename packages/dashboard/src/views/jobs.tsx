@@ -53,7 +53,10 @@ export function JobsList() {
   const { api, mayWrite } = useShared()
   const { query, filter, isEmpty } = useFilter()
   const [bulk, setBulk] = useState(false)
-  const jobs = useQuery(`jobs ${JSON.stringify(query)}`, () => api.jobs.list(query), { every: 5_000 })
+  const jobs = useQuery(`jobs ${JSON.stringify(query)}`, () => api.jobs.list(query), {
+    every: 5_000,
+    keep: true,
+  })
   const rows = jobs.data?.data ?? []
   for (const { job_id: id, name } of rows) rememberName(id, name)
   const open = useCallback((id: string) => navigate(to.job(id)), [])
@@ -207,7 +210,7 @@ function Facets() {
   )
 }
 
-function TagFacet({ tags, onChange }: { tags: string[]; onChange(tags: string[]): void }) {
+function TagFacet({ tags, onChange }: { tags: string[]; onChange: (tags: string[]) => void }) {
   const [text, setText] = useState('')
   return (
     <>
@@ -236,7 +239,7 @@ function TagFacet({ tags, onChange }: { tags: string[]; onChange(tags: string[])
   )
 }
 
-function Chip({ words, onRemove }: { words: string; onRemove(): void }) {
+function Chip({ words, onRemove }: { words: string; onRemove: () => void }) {
   return (
     <span className="chip">
       {words}

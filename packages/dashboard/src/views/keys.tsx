@@ -63,7 +63,7 @@ export default function Keys() {
   )
 }
 
-function KeyTable({ rows, onAsk }: { rows: readonly ApiKey[]; onAsk(asked: Asked): void }) {
+function KeyTable({ rows, onAsk }: { rows: readonly ApiKey[]; onAsk: (asked: Asked) => void }) {
   return (
     <div className="frame">
       <table className="grid">
@@ -124,7 +124,7 @@ function KeyTable({ rows, onAsk }: { rows: readonly ApiKey[]; onAsk(asked: Asked
   )
 }
 
-function CreateKey({ onClose, onDone }: { onClose(): void; onDone(key: RevealedKey): void }) {
+function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: (key: RevealedKey) => void }) {
   const { api } = useShared()
   const action = useAction()
   const [name, setName] = useState('')
@@ -182,8 +182,8 @@ function ChangeKey({
 }: {
   what: 'rotate' | 'revoke'
   apiKey: ApiKey
-  onClose(): void
-  onDone(key?: RevealedKey): void
+  onClose: () => void
+  onDone: (key?: RevealedKey) => void
 }) {
   const { api } = useShared()
   const action = useAction()

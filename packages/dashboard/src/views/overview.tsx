@@ -130,7 +130,7 @@ function Tiles({ stats, cluster }: { stats: Stats; cluster: ClusterView | null }
         below={
           lag === null ? 'nothing has started yet' : `p50 ${duration(lag.p50)}, max ${duration(lag.max)}`
         }
-        href="/cluster"
+        href={cluster === null ? '/runs' : '/cluster'}
         {...(lag !== null && lag.p99 > 5_000 && { hue: 'bad' as const })}
       />
       <Tile

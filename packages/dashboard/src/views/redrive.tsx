@@ -13,8 +13,8 @@ export function RedriveDialog({
   onDone,
 }: {
   group: DeadLetterGroup
-  onClose(): void
-  onDone(): void
+  onClose: () => void
+  onDone: () => void
 }) {
   const { api } = useShared()
   const action = useAction()

@@ -50,7 +50,7 @@ export function RunPage({ id }: { id: string }) {
   )
 }
 
-function Head({ run, reload }: { run: RunDetail; reload(): void }) {
+function Head({ run, reload }: { run: RunDetail; reload: () => void }) {
   const { api, mayWrite } = useShared()
   const action = useAction()
   const name = useJobNames([run.job_id])(run.job_id)

@@ -132,7 +132,7 @@ function limitWords({ limits }: TargetHost): string {
   return words.length === 0 ? 'none' : words.join(', ')
 }
 
-function Host({ host, onChange }: { host: string; onChange(): void }) {
+function Host({ host, onChange }: { host: string; onChange: () => void }) {
   const { api, mayWrite } = useShared()
   const action = useAction()
   const [open, setOpen] = useState(false)
@@ -227,7 +227,15 @@ const limitFields = [
   ['breaker_open_seconds', 'Open before a probe, seconds'],
 ] as const
 
-function LimitsDialog({ target, onClose, onDone }: { target: TargetHost; onClose(): void; onDone(): void }) {
+function LimitsDialog({
+  target,
+  onClose,
+  onDone,
+}: {
+  target: TargetHost
+  onClose: () => void
+  onDone: () => void
+}) {
   const { api } = useShared()
   const action = useAction()
   const [texts, setTexts] = useState(() =>

@@ -30,7 +30,7 @@ export function WhyPanel({
   jobId: string
   at: string
   zone: string
-  onClose(): void
+  onClose: () => void
 }) {
   const { api } = useShared()
   const why = useQuery(`why ${jobId} ${at}`, () => api.jobs.why(jobId, at))

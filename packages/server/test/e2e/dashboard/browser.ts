@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { pathOf } from '../../../../../scripts/install-parts.mjs'
 
-const executablePath = pathOf('chromium') as string | null
+const executablePath = pathOf('chromium')
 const mayBeMissing = process.env['CARILLON_REQUIRE_ALL'] !== '1'
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 

@@ -174,6 +174,62 @@ describeInBrowser('the views', (browser) => {
     }
   })
 
+  test('show alerts as the API tells them, and send a silence with its end and its reason', async () => {
+    const tab = await visit(browser(), `${carillon.url}/jobs`)
+    const { page } = tab
+    const moment = new Date().toISOString()
+    const alert = {
+      ...{
+        alert_id: 'alert_1',
+        kind: 'job_failing',
+        severity: 'critical',
+        state: 'firing',
+        job_id: world.jobs.dying.job_id,
+      },
+      ...{
+        job_name: 'billing:charge',
+        subject: 'billing:charge failed 5 times in a row',
+        summary: 'A job keeps failing',
+      },
+      ...{
+        detail: { failures: 5 },
+        starts_at: moment,
+        last_seen_at: moment,
+        ends_at: null,
+        count: 5,
+        runbook: 'job-failing',
+      },
+    }
+    const sent: unknown[] = []
+    const answers: Record<string, unknown> = {
+      '/alerts': [alert],
+      '/alert-silences': [],
+      '/alert-rules': [],
+      '/alert-channels': [],
+    }
+    await page.route(/\/api\/v1\/alert/, async (route) => {
+      const { pathname } = new URL(route.request().url())
+      if (route.request().method() !== 'GET') sent.push(route.request().postDataJSON())
+      await route.fulfill({
+        json: { data: answers[pathname.replace('/api/v1', '')] ?? [], next_cursor: null },
+      })
+    })
+    await page.goto(`${carillon.url}/alerts`)
+    await page.getByText('billing:charge failed 5 times in a row').waitFor()
+    expect(await axe(page)).toEqual([])
+    await page.getByRole('button', { name: 'Silence' }).click()
+    await page.getByRole('dialog').getByLabel('Reason').fill('known, the customer is told')
+    await page.getByRole('dialog').getByRole('button', { name: 'Silence' }).click()
+    await until('it was sent', () => sent.length === 1)
+    expect(sent[0]).toMatchObject({
+      kind: 'job_failing',
+      job_id: world.jobs.dying.job_id,
+      reason: 'known, the customer is told',
+    })
+    expectNoComplaints(tab)
+    await tab.context.close()
+  })
+
   async function picture(page: Page, name: string): Promise<void> {
     const folder = inDocs.has(name) ? docs : others
     mkdirSync(folder, { recursive: true })
