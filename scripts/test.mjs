@@ -17,6 +17,7 @@ const lanes = [
   [
     ['format', bin('biome'), ['format', '.']],
     ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
+    ['types of the dashboard', bin('tsc'), ['-p', 'packages/dashboard']],
     [
       'import rules',
       bin('depcruise'),

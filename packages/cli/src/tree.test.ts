@@ -364,6 +364,12 @@ describe('commands', () => {
         nodes: { alive: 2 },
         catch_up: { replays: 0, ticks: 0 },
       },
+      'GET /stats/history': {
+        now: '2026-11-16T00:00:00Z',
+        through: '2026-11-16T00:00:00Z',
+        step_seconds: 60,
+        data: [{ at: '2026-11-16T00:00:00Z', counts: { ...window, lag_ms: null } }],
+      },
       'GET /runs': page([{ ...run, status: 'dead' }]),
       'GET /load/forecast': {
         by: 'hour',
@@ -401,6 +407,8 @@ describe('commands', () => {
     expect(await speak('top')).toMatch(
       /1,234 active[^]*waits 1\.5 s[^]*last minute +120 +2\.0[^]*Died last[^]*run_1/,
     )
+    expect(await speak('stats', '--last', '2h')).toMatch(/PER SECOND[^]*120 +2\.0[^]*–/)
+    expect(seen.at(-1)?.url).toContain('minutes=120')
     const map = await speak('load', 'forecast')
     expect(map).toMatch(/1,128 firings of 1 jobs[^]*█[^]*9 at once: nine/)
     expect(map.split('\n').filter((line) => /^2026-11-1[67] /.test(line))).toHaveLength(2)

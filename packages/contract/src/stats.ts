@@ -49,3 +49,26 @@ export const Stats = Type.Object(
   { $id: 'Stats' },
 )
 export type Stats = Static<typeof Stats>
+
+export const statsHistoryLimits = { minutes: 120, defaultMinutes: 60, steps: [5, 15, 60] } as const
+
+/** How things went: the counts of the last while, piece by piece. */
+export const StatsHistory = Type.Object(
+  {
+    now: Type.String({ format: 'date-time', description: 'By the database clock' }),
+    through: Type.String({
+      format: 'date-time',
+      description: 'Up to where it is counted; three to eight seconds back',
+    }),
+    step_seconds: count('How long each piece is'),
+    data: Type.Array(
+      Type.Object({
+        at: Type.String({ format: 'date-time', description: 'Where the piece begins' }),
+        counts: RunCounts,
+      }),
+      { description: 'The oldest first. A piece in which nothing ended is left out' },
+    ),
+  },
+  { $id: 'StatsHistory' },
+)
+export type StatsHistory = Static<typeof StatsHistory>

@@ -44,6 +44,7 @@ export type {
   ScheduleExplanation,
   SchedulePreview,
   Stats,
+  StatsHistory,
   Tenant,
   TenantInput,
   PauseInput,
@@ -94,12 +95,13 @@ export type { AlertCalls } from './alerts.js'
 export type { CalendarCalls } from './calendars.js'
 export type { DeadLetterCalls, DeadLetterQuery } from './dead-letters.js'
 export type { TargetCalls } from './targets.js'
-export { type Client, type ClientOptions, createClient } from './client.js'
+export { type Client, createClient } from './client.js'
+export type { ClientOptions } from './client-options.js'
 export type { InsightCalls } from './insight.js'
 export type { IfMatch, JobCalls, RunQuery } from './jobs.js'
 export type { OperationCalls, OperationWaitOptions } from './operations.js'
 export type { OnceOptions } from './paths.js'
-export type { RunEvent, StreamOptions } from './run-stream.js'
+export type { RunEvent, StatsStreamOptions, StreamOptions } from './run-stream.js'
 export type { RunCalls } from './runs.js'
 export type { TenancyCalls } from './tenancy.js'
 export { jobFor, type SyncEntry, SyncError, type SyncJob, type SyncOptions, type SyncPlan } from './sync.js'

@@ -92,6 +92,7 @@ const routes: [string, (client: Client) => Promise<unknown>, string, unknown?][]
     `GET /runs?status=failed&job_id=j&tag=x&tag=y&after=${encodeURIComponent(at)}`,
   ],
   ['stats', (c) => c.stats(), 'GET /stats'],
+  ['stats of a while', (c) => c.statsHistory({ minutes: 5 }), 'GET /stats/history?minutes=5'],
   ['forecast', (c) => c.load.forecast({ by: 'hour', tag: 'x' }), 'GET /load/forecast?by=hour&tag=x'],
   ['suggestion', (c) => c.load.suggestion(), 'GET /load/suggestion'],
   ['own key', (c) => c.keys.self(), 'GET /keys/self'],

@@ -324,7 +324,7 @@ function composeHttp(
 }
 
 function dashboardDir(): string {
-  return fileURLToPath(new URL('public/', import.meta.resolve('@carillon/dashboard/package.json')))
+  return fileURLToPath(new URL('dist/', import.meta.resolve('@carillon/dashboard/package.json')))
 }
 
 /**

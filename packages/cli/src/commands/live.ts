@@ -5,7 +5,7 @@ import { JobNames } from '../job-names.js'
 import type { Output } from '../output/output.js'
 import { jsonLine } from '../output/visible.js'
 import { isFailure, runLine } from '../views/run-line.js'
-import { statsText } from '../views/stats.js'
+import { historyText, statsText } from '../views/stats.js'
 import { integerOf } from '../job-input.js'
 import { durationOf } from '../moments.js'
 import { UsageError } from '../usage.js'
@@ -221,15 +221,30 @@ function leaving(): { signal: AbortSignal; abort: () => void } {
   }
 }
 
-/** `carillon stats` */
+/** `carillon stats`: at this moment, over the last minutes, or again and again. */
 export function statsCommand(): Command {
-  return clientCommand(
+  return clientCommand<{ last?: string; follow?: boolean }>(
     'stats',
     'Show counts and delays at this moment',
-    (command) => command,
-    async ({ client, output }) => {
-      const stats = await client.stats()
-      output.result(stats, () => statsText(stats, output.look))
+    (command) =>
+      command
+        .option('--last <time>', 'piece by piece over this time, e.g. 30m; 2h at most')
+        .option('--follow', 'again every two seconds, until Ctrl-C'),
+    async ({ client, output, flags }) => {
+      if (flags.last !== undefined) {
+        const minutes = Math.max(1, Math.round(durationOf('--last', flags.last) / 60))
+        const history = await client.statsHistory({ minutes })
+        return output.result(history, () => historyText(history, output.look))
+      }
+      if (flags.follow !== true) {
+        const stats = await client.stats()
+        return output.result(stats, () => statsText(stats, output.look))
+      }
+      for await (const stats of client.statsStream({ signal: untilInterrupted().signal })) {
+        output.line(
+          output.json ? jsonLine(stats) : `${statsText(stats, { ...output.look, now: new Date() })}\n`,
+        )
+      }
     },
   )
 }

@@ -1,4 +1,4 @@
-import type { LoadForecast, Run, Stats } from '@carillon/sdk'
+import type { LoadForecast, Run, Stats, StatsHistory } from '@carillon/sdk'
 import type { NameOf } from '../job-names.js'
 import type { Look } from '../output/look.js'
 import { renderTable } from '../output/table.js'
@@ -69,6 +69,30 @@ function windowTable({ last_minute: minute, last_hour: hour }: Stats, look: Look
       { title: 'MAX', cell: ({ lag_ms: lag }) => lagOf(lag?.max) },
     ],
     rows,
+    look,
+  )
+}
+
+/** A line for each piece of time in which something ended. */
+export function historyText({ data, step_seconds: step }: StatsHistory, look: Look): string {
+  if (data.length === 0) return 'Nothing ended in this time.\n'
+  return renderTable<StatsHistory['data'][number]>(
+    [
+      { title: 'FROM', cell: ({ at }) => localTime(new Date(at), look.timeZone) },
+      { title: 'FIRED', cell: ({ counts }) => number(counts.fired) },
+      { title: 'PER SECOND', cell: ({ counts }) => (counts.fired / step).toFixed(1) },
+      { title: 'SUCCESS', cell: ({ counts }) => number(counts.success) },
+      {
+        title: 'FAILED',
+        cell: ({ counts }) => number(counts.failed),
+        paint: (text, { counts }) => (counts.failed > 0 ? look.colors.red(text) : text),
+      },
+      { title: 'DEAD', cell: ({ counts }) => number(counts.dead) },
+      { title: 'SKIPPED', cell: ({ counts }) => number(counts.skipped) },
+      { title: 'LAG P50', cell: ({ counts }) => lagOf(counts.lag_ms?.p50) },
+      { title: 'P99', cell: ({ counts }) => lagOf(counts.lag_ms?.p99) },
+    ],
+    data,
     look,
   )
 }

@@ -8,7 +8,7 @@ import type {
   LeaseInput,
   RunRef,
 } from '@carillon/contract'
-import { type ClientOptions, transportOf } from '../client.js'
+import { type ClientOptions, transportOf } from '../client-options.js'
 import { ApiError } from '../errors.js'
 import { type StopReason, TaskStoppedError } from '../stop.js'
 import type { TaskDefinition, TaskLog } from '../task.js'

@@ -1,4 +1,4 @@
-import { roles } from '@carillon/contract'
+import { CarillonError, roles } from '@carillon/contract'
 import { pino } from 'pino'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { MemoryAccess } from '../../test/kit/access-port.js'
@@ -14,7 +14,7 @@ interface Call {
 
 const access = new MemoryAccess()
 const ports = new MemoryPorts()
-// A stream has no end of its own: here each ends as it begins.
+// A stream has no end of its own: here each ends as it begins, or does not begin.
 ports.runStreams.prepare = () =>
   Promise.resolve({
     start: ({ onClosing }) => {
@@ -22,6 +22,7 @@ ports.runStreams.prepare = () =>
       return () => undefined
     },
   })
+ports.stats.get = () => Promise.reject(new CarillonError('database_unavailable'))
 /** What is asked of these changes nothing, and is too long for a query. */
 const asks = ['previewSchedule', 'explainSchedule']
 const { app } = buildApp(httpOptions({ access, api: ports }))

@@ -70,6 +70,8 @@ export const needs: Readonly<Record<string, Need | 'open'>> = {
   getOperation: read,
   cancelOperation: change,
   getStats: read,
+  getStatsHistory: read,
+  streamStats: read,
   getRun: readForWork,
   cancelRun: change,
   retryRun: change,

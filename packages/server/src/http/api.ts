@@ -76,6 +76,7 @@ import type {
   SigningSecret,
   SkipInput,
   Stats,
+  StatsHistory,
   TargetHost,
   TargetLimitsInput,
   Tick,
@@ -256,6 +257,7 @@ export interface RunStreamPort {
 /** How things go, in numbers. */
 export interface StatsPort {
   get(tenant: number): Promise<Stats>
+  history(tenant: number, minutes: number): Promise<StatsHistory>
 }
 
 /** One action on many jobs. */

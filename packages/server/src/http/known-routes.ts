@@ -1,5 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A page for people at the address of a view. */
+    page?: true
+  }
+}
+
 export interface KnownRoute {
   method: string
   url: string
@@ -10,7 +17,9 @@ export class KnownRoutes {
   readonly all: KnownRoute[] = []
 
   constructor(app: FastifyInstance) {
-    app.addHook('onRoute', ({ method, url }) => {
+    app.addHook('onRoute', ({ method, url, config }) => {
+      // A page for people has the address of a view, and is no call.
+      if (config?.page === true) return
       for (const one of [method].flat()) this.all.push({ method: one, url })
     })
   }

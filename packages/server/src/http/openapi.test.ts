@@ -184,6 +184,7 @@ describe('the OpenAPI document', () => {
         'RunCounts',
         'RunDetail',
         'Stats',
+        'StatsHistory',
         'RunList',
         'Target',
         'TargetBreaker',

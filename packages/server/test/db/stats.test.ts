@@ -150,4 +150,30 @@ describe('the numbers', () => {
     await house().clock.advance(1_100)
     expect(await stats.get(1)).not.toBe(one)
   })
+
+  test('of the last while come piece by piece, the oldest first, of one tenant and no further back than asked for', async () => {
+    const node = await house().node()
+    const other = await Tenant.make(house())
+    const [job, foreign] = [await node.register(), await other.register(node)]
+    await counted(node)
+    await house().clock.advance(20 * 60_000)
+    const now = Math.floor((await house().now()) / 60_000) * 60_000
+    await ended(job, now - 14 * 60_000, { count: 3 })
+    await ended(job, now - 2 * 60_000, { count: 2, lag: 40 })
+    await ended(job, now - 2 * 60_000 + 4_000, { outcome: 'dead' })
+    await ended(job, now - 60_000, { outcome: 'failed', final: false })
+    await ended(foreign, now - 60_000, { count: 9 })
+    await counted(node)
+    const stats = statsOf(node)
+    const { data, step_seconds: step } = await stats.history(1, 10)
+    expect(step).toBe(5)
+    expect(data.map(({ at }) => Date.parse(at) - now)).toEqual([-120_000, -60_000])
+    expect(data[0]?.counts).toMatchObject({ fired: 3, success: 2, dead: 1, lag_ms: { max: 40 } })
+    expect(data[1]?.counts).toMatchObject({ fired: 1, success: 0, failed: 1 })
+    // Longer pieces for a longer time; the ones before are added up in them.
+    const hour = await stats.history(1, 60)
+    expect(hour.step_seconds).toBe(15)
+    expect(hour.data.map(({ counts }) => counts.fired)).toEqual([3, 3, 1])
+    expect((await stats.history(1, 120)).step_seconds).toBe(60)
+  })
 })

@@ -58,7 +58,10 @@ export class MemoryPorts implements ApiPorts {
   readonly audit = new MemoryAudit()
   readonly runStreams = new MemoryRunStreams()
   readonly operations = new MemoryOperations()
-  readonly stats: StatsPort = { get: () => Promise.resolve(noStats) }
+  readonly stats: StatsPort = {
+    get: () => Promise.resolve(noStats),
+    history: () => Promise.resolve({ now: noStats.now, through: noStats.now, step_seconds: 15, data: [] }),
+  }
   /** Changes that were asked for, in order. */
   readonly changes: unknown[] = []
 

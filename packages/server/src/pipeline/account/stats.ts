@@ -1,4 +1,9 @@
-import type { RunCounts, Stats as StatsView } from '@carillon/contract'
+import {
+  type RunCounts,
+  type Stats as StatsView,
+  type StatsHistory,
+  statsHistoryLimits,
+} from '@carillon/contract'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
@@ -35,6 +40,13 @@ const showStatement = statement<{ tenant: number; parked_until: number }, StatsR
 const countsStatement = statement<{ tenant: number; minute_ms: number; hour_ms: number }, CountRow>(
   new URL('./read-counts.sql', import.meta.url),
 )
+const historyStatement = statement<
+  { tenant: number; span_ms: number; step_ms: number },
+  Omit<CountRow, 'minute'> & { at: number }
+>(new URL('./read-history.sql', import.meta.url))
+const countedStatement = statement<Record<string, never>, { now: number; through: number }>(
+  new URL('./read-counted.sql', import.meta.url),
+)
 
 /** Counting a million jobs takes a while: then the answer is kept for longer. */
 const keptMs = 1_000
@@ -64,6 +76,26 @@ export class Stats {
     return entry.answer
   }
 
+  /** In pieces that are long enough for some two hundred of them. */
+  async history(tenant: number, minutes: number): Promise<StatsHistory> {
+    const { database } = this.options
+    const step = statsHistoryLimits.steps.find((seconds) => (minutes * 60) / seconds <= 240) ?? 60
+    const [clock] = await database.run(countedStatement, {})
+    if (clock === undefined) throw new Error('Nothing says up to where the ledger is counted.')
+    const rows = await database.run(historyStatement, {
+      tenant,
+      span_ms: minutes * 60_000,
+      step_ms: step * 1_000,
+    })
+    const pieces = byPiece(rows)
+    return {
+      now: utcText(clock.now),
+      through: utcText(clock.through),
+      step_seconds: step,
+      data: [...pieces].map(([at, counts]) => ({ at: utcText(at), counts: summed(counts) })),
+    }
+  }
+
   private async count(tenant: number): Promise<StatsView> {
     const { database } = this.options
     const [row] = await database.run(showStatement, { tenant, parked_until: parkedUntil })
@@ -88,7 +120,19 @@ export class Stats {
   }
 }
 
-function summed(rows: readonly CountRow[]): RunCounts {
+function byPiece<Row extends { at: number }>(rows: readonly Row[]): Map<number, Row[]> {
+  const pieces = new Map<number, Row[]>()
+  for (const row of rows) {
+    const piece = pieces.get(row.at)
+    if (piece === undefined) pieces.set(row.at, [row])
+    else piece.push(row)
+  }
+  return pieces
+}
+
+type Counted = Omit<CountRow, 'minute'>
+
+function summed(rows: readonly Counted[]): RunCounts {
   const of = (outcome: string) => sum(rows.filter((row) => row.outcome === outcome).map(({ runs }) => runs))
   const late = rows.filter(({ lag }) => lag >= 0)
   return {
@@ -105,7 +149,7 @@ function summed(rows: readonly CountRow[]): RunCounts {
 }
 
 /** The upper end of the class in which this share of the runs is reached; never more than the latest of all. */
-function share(rows: readonly CountRow[], part: number): number {
+function share(rows: readonly Counted[], part: number): number {
   const wanted = part * sum(rows.map(({ first }) => first))
   let counted = 0
   for (const row of rows.toSorted((a, b) => a.lag - b.lag)) {
@@ -115,7 +159,7 @@ function share(rows: readonly CountRow[], part: number): number {
   return most(rows)
 }
 
-function most(rows: readonly CountRow[]): number {
+function most(rows: readonly Counted[]): number {
   return Math.max(...rows.map(({ max_lag: lag }) => lag))
 }
 

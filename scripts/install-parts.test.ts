@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { parts, pathOf } from './install-parts.mjs'
+
+const script = fileURLToPath(new URL('install-parts.mjs', import.meta.url))
+
+describe('what tests need beyond npm', () => {
+  test('is named with its command, its package and why, each once', () => {
+    expect(new Set(parts.map(({ command }) => command)).size).toBe(parts.length)
+    for (const part of parts)
+      expect(part).toEqual({
+        command: expect.any(String),
+        package: expect.any(String),
+        why: expect.any(String),
+      })
+  })
+
+  test('is found on the path, or not', () => {
+    expect(pathOf('sh')).toMatch(/\/sh$/)
+    expect(pathOf('no-such-command')).toBeNull()
+  })
+
+  test('is listed without installing anything', () => {
+    const listed = execFileSync(process.execPath, [script, '--list'], { encoding: 'utf8' })
+    for (const { command } of parts) expect(listed).toContain(`${command}: `)
+  })
+})
