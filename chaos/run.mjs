@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { check } from './checker/check.mjs'
 import { readLedgers } from './checker/read.mjs'
 import { ApiClient } from './client.mjs'
-import { monotonicToWall, now } from './clock.mjs'
+import { drift, monotonicToWall, now } from './clock.mjs'
 import { exportLedger } from './export.mjs'
 import { faults } from './faults/index.mjs'
 import { compare, drain, measure } from './health.mjs'
@@ -119,6 +119,7 @@ function writeSettings({ folder, calendars }, { skipped }, end) {
     end,
     calendars,
     monotonicToWall,
+    driftMs: drift(),
     ttlMs: options.ttlSeconds * 1_000,
     runLeaseMs: options.runLeaseSeconds * 1_000,
   }

@@ -64,7 +64,10 @@ export async function check({ settings, nemesis, client, deliveries, tables, led
 
 function frameOf(settings, nemesis, tables) {
   const incarnations = new Map(tables.incarnations.map((one) => [one.incarnation, one]))
-  const clock = new Timeline(nemesis.filter(({ clock }) => clock === 'database'))
+  const clock = new Timeline(
+    nemesis.filter(({ clock }) => clock === 'database'),
+    settings.driftMs,
+  )
   const liftedAt = new Map(
     nemesis.filter(({ lifted }) => lifted !== undefined).map(({ lifted, at }) => [lifted, at]),
   )

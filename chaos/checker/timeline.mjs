@@ -1,14 +1,20 @@
 // When was what, by which clock: the harness writes the machine's time, Carillon the database's, which is elsewhere and steps.
 
+/** Times are written down in parts of a millisecond, and read a moment apart. */
+const roundingMs = 0.5
 /** How long before and after a step both readings are possible. */
 const aroundStepMs = 2_000
 
 export class Timeline {
   #repeated
 
-  /** @param {{ at: number, from: number, to: number }[]} steps of the database's clock, rising by `at` */
-  constructor(steps) {
+  /**
+   * @param {{ at: number, from: number, to: number }[]} steps of the database's clock, rising by `at`
+   * @param {number} [driftMs] by which the machine's wall clock went away from the monotonic one in the course of the run
+   */
+  constructor(steps, driftMs = 0) {
     this.steps = steps
+    this.uncertainMs = Math.abs(driftMs) + roundingMs
     this.#repeated = steps
       .filter(({ from, to }) => to < from)
       .map(({ at, from, to }) => ({ from: at + to - aroundStepMs, to: at + from + aroundStepMs }))
@@ -28,7 +34,9 @@ export class Timeline {
   /** What it may have shown at the latest. */
   latest(at) {
     return (
-      at + Math.max(this.#shiftAt(at - aroundStepMs), this.#shiftAt(at), this.#shiftAt(at + aroundStepMs))
+      at +
+      this.uncertainMs +
+      Math.max(this.#shiftAt(at - aroundStepMs), this.#shiftAt(at), this.#shiftAt(at + aroundStepMs))
     )
   }
 
