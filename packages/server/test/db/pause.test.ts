@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseStatement } from '../../src/db/statement.js'
 import { putRuns, queueOf } from '../kit/rows.js'
+import { until } from '../kit/until.js'
 import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
@@ -42,6 +43,39 @@ describe('after a pause', () => {
     expect(await queueOf(house(), job)).toMatchObject([{ token: 77 }])
     await node.worker.reconcileOnce()
     expect(await queueOf(house(), job)).toMatchObject([{ token: null, attempt: 1 }])
+  })
+
+  test('a run that was given back is not started when the answer that leased it comes after all', async () => {
+    let arrive: () => void = () => undefined
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    const late = await house().node({
+      between: (ports) => ({
+        lease: async (holder, most) => {
+          const runs = await ports.lease(holder, most)
+          await arrived
+          return runs
+        },
+      }),
+    })
+    const job = await late.register({ schedule: '@every 1h' })
+    await putRuns(house(), job, { availableAt: await house().now() })
+    const leasing = late.worker.leaseOnce()
+    await until('the run is leased', async () => (await queueOf(house(), job))[0]?.token !== null)
+    await late.worker.reconcileOnce()
+    await late.worker.reconcileOnce()
+    const other = await house().node()
+    await other.worker.leaseOnce()
+    await house().finished(other)
+    expect(other.delivered).toHaveLength(1)
+    // Nobody asked to cancel anything, and it has just looked: that says nothing about whose the run is.
+    await late.worker.lookOnce()
+    arrive()
+    await leasing
+    await house().finished(late)
+    expect(late.delivered).toEqual([])
+    expect(late.worker.inFlight).toBe(0)
   })
 
   test('a peer is not declared dead for the time in which nobody could hear it', async () => {

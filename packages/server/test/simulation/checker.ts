@@ -16,9 +16,9 @@ export interface Delivery {
  */
 export class Checker {
   readonly violations: string[] = []
-  /** Deliveries beyond the first of an attempt, and how many the faults allow. */
-  extraDeliveries = 0
-  allowedExtra = 0
+  /** Deliveries beyond the first of an attempt, and how many of them are accounted for. */
+  private extraDeliveries = 0
+  private allowedExtra = 0
   private readonly fired = new Set<string>()
   private readonly closed = new Set<string>()
   private readonly delivered = new Set<number>()
@@ -29,6 +29,8 @@ export class Checker {
   constructor(
     private readonly store: Store,
     private readonly jobs: ReadonlyMap<number, Expected>,
+    /** Deliveries that go on. */
+    private readonly open: readonly Delivery[],
   ) {}
 
   /** After every commit. */
@@ -87,6 +89,8 @@ export class Checker {
     }
     if (before?.holder != null && (after === null || after.token !== before.token))
       this.letGo(before, commit, name)
+    if (before?.holder != null && after?.holder === null && after.attempt === before.attempt)
+      this.putBack(before, commit, name)
     if (after?.holder != null && after.token !== before?.token) this.leased(after, name)
     if (after === null && !commit.noted.some((row) => row.final && nameOf(row) === name))
       this.fault(`${name} left the queue without a word`)
@@ -102,6 +106,16 @@ export class Checker {
     const tokens = (params.tokens ?? []) as number[]
     if (params.holder !== before.holder || !tokens.includes(before.token as number))
       this.fault(`${statement} wrote ${name} with a token that is not the present one`)
+  }
+
+  /**
+   * It may be delivered again as the same attempt: its holder died before its time and does not know it, or was told to
+   * stop. Nobody puts back what he is running.
+   */
+  private putBack({ token }: QueueRow, { statement }: Commit, name: string): void {
+    if (statement === 'rescue' || this.delivered.has(token as number)) this.allowedExtra += 1
+    const running = this.open.some(({ run, process }) => run.token === token && process.state !== 'gone')
+    if (statement === 'hand-back' && running) this.fault(`${name} was handed back while it runs`)
   }
 
   private leased({ token, holder }: QueueRow, name: string): void {
@@ -141,12 +155,12 @@ export class Checker {
     }
   }
 
-  started({ process, run }: Delivery, open: readonly Delivery[], now: number): void {
+  started({ process, run }: Delivery, now: number): void {
     const name = nameOf(run)
     if (now < run.availableAt || now < run.due) this.fault(`${name} was started before its time`)
     if (this.delivered.has(run.token)) this.fault(`${name} was delivered twice under one token`)
     this.delivered.add(run.token)
-    for (const other of open) {
+    for (const other of this.open) {
       if (nameOf(other.run) !== name || other.process.state === 'gone') continue
       if (this.isAlive(other.run.holder) && this.isAlive(run.holder))
         this.fault(`${name} is run by ${other.process.name} and by ${process.name}, and both live`)
@@ -166,7 +180,7 @@ export class Checker {
       if (state !== 'alive' && rescued_at === null)
         this.fault(`the dead incarnation ${incarnation} was not rescued`)
     if (this.extraDeliveries > this.allowedExtra)
-      this.fault(`${this.extraDeliveries} extra deliveries, and the faults allow ${this.allowedExtra}`)
+      this.fault(`${this.extraDeliveries} extra deliveries, of which ${this.allowedExtra} are accounted for`)
     for (const { job, ticks } of this.jobs.values()) {
       const rows = ledger.filter((row) => row.job === job)
       for (const due of ticks) {

@@ -51,6 +51,7 @@ const faultWeights = [
     [3, 'session'],
     [1, 'leave'],
     [2, 'start'],
+    [3, 'hold up'],
   ] as const),
 ] as const
 
@@ -96,13 +97,11 @@ function finishSome(world: World): void {
 
 /** The connection of a call breaks: before its statement was done, or after it. */
 function breakSome(world: World): void {
-  const { dice, network, checker } = world
+  const { dice, network } = world
   const call = dice.pick(network.calls)
   if (call?.caller.hears !== true || call.abandoned) return
   world.faults += 1
   world.say(() => `${call.caller.name}: the connection of ${call.statement} breaks (${call.stage})`)
-  const process = world.processes.find(({ name }) => name === call.caller.name)
-  if (process !== undefined) checker.allowedExtra += world.inFlightOf(process)
   // What has not reached the server may never do so. What has, goes on there.
   if (call.stage === 'answering' || (call.stage === 'travelling' && dice.chance(0.5))) network.end(call)
   world.giveUp(call)
@@ -116,31 +115,37 @@ function fault(world: World, mixture: Mixture): void {
   const busy = there.filter(({ worker }) => worker.inFlight > 0)
   const process = dice.pick(busy.length > 0 && dice.chance(0.7) ? busy : there)
   const kind = dice.weighted(mixture.faults)
+  if (kind === 'hold up') return holdUp(world)
   if (process !== undefined && dice.chance(0.5)) world.stall(process)
   if (kind === 'start' || process === undefined) {
     if (processes.length < mostProcesses) world.start()
   } else if (kind === 'kill') world.kill(process)
   else if (kind === 'freeze') freezeOrThaw(world, process)
   else if (kind === 'session') {
-    world.checker.allowedExtra += world.inFlightOf(process)
     world.breakSession(process)
   } else if (process.state === 'up') world.leave(process)
 }
 
 const mostProcesses = 5
 
+/** One call alone: the others of its process go on beside it. */
+function holdUp(world: World): void {
+  const call = world.dice.pick(world.network.calls)
+  if (call === undefined) return
+  call.stalled = true
+  world.say(() => `${call.caller.name}: ${call.statement} is held up (${call.stage})`)
+}
+
 function freezeOrThaw(world: World, process: Process): void {
   if (process.state === 'frozen') thaw(world, process)
   else if (process.state === 'up') {
     world.say(() => `${process.name} is frozen`)
-    world.checker.allowedExtra += world.inFlightOf(process)
     process.state = 'frozen'
   }
 }
 
 function thaw(world: World, process: Process): void {
   world.say(() => `${process.name} goes on`)
-  world.checker.allowedExtra += world.inFlightOf(process)
   process.state = 'up'
 }
 
@@ -151,7 +156,7 @@ async function heal(world: World): Promise<void> {
   for (const process of world.processes)
     if (process.state === 'gone') process.options.database.session?.drop()
   // What is frozen or held up may stay so until the others take it for dead, and comes back after that.
-  const stalledFor = world.dice.between(0, 5)
+  const stalledFor = world.dice.between(0, 8)
   const frozenFor = world.dice.chance(0.4) ? 0 : world.dice.between(1, 12)
   for (let round = 0; round < mostRounds; round++) {
     if (round >= stalledFor) world.unstall()

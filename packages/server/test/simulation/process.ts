@@ -27,6 +27,8 @@ const fireTimes = {
   ...{ stageAheadMs: 1_000, scanIntervalMs: 0, lateToleranceMs: 3_000, overloadLagMs: 60_000 },
   ...{ horizonMs: 60_000, wheelCapacity: 64, catchUpFloorPerSecond: 1_000, largeCatchUpTicks: 1_000 },
 }
+/** The one loop whose passes must lie apart: it counts on that an answer comes in between. */
+const reconcileMs = 1_000
 const concurrency = 8
 const tasks = ['task']
 const log = pino({ level: 'silent' })
@@ -82,6 +84,7 @@ export class Process implements Caller {
   private readonly leasing: Leasing
   private readonly closer: Closer
   private readonly rescue: Rescue
+  private reconciledAt = Number.NEGATIVE_INFINITY
   private readonly underWay = new Set<Loop | 'leave'>()
 
   constructor(readonly options: ProcessOptions) {
@@ -142,6 +145,11 @@ export class Process implements Caller {
   /** A pass of a loop; null where it is under way already. A pass that fails has failed, and the next one comes. */
   begin(loop: Loop): void {
     if (this.state !== 'up' || this.underWay.has(loop)) return
+    if (loop === 'reconcile') {
+      const now = this.options.clock.monotonic()
+      if (now - this.reconciledAt < reconcileMs) return
+      this.reconciledAt = now
+    }
     this.track(loop, this.passOf(loop))
   }
 

@@ -12,6 +12,8 @@ export interface Proposal {
   params: object
 }
 
+/** So that most of what is proposed is about somebody who lives. */
+const mostIncarnations = 6
 const ahead = { ahead_ms: 1_000, most_per_partition: 500 }
 
 /** Statements as the services could send them by what they know, which may be of long ago. */
@@ -19,7 +21,6 @@ export class Proposals {
   /** Leases and runs that were seen at some time. */
   private readonly leases: { owner: number; partition: number; epoch: number }[] = []
   private readonly held: QueueRow[] = []
-  private born = 0
 
   constructor(
     private readonly store: Store,
@@ -45,7 +46,7 @@ export class Proposals {
       ...([
         [3, () => this.join()],
         [4, () => this.heartbeat()],
-        [2, () => this.ending()],
+        [1, () => this.ending()],
       ] as const),
       ...([
         [6, () => this.owning()],
@@ -70,8 +71,8 @@ export class Proposals {
   }
 
   private join(): Proposal | null {
-    if (this.born >= 4) return null
-    const incarnation = ++this.born
+    const incarnation = this.store.tables.incarnations.size + 1
+    if (incarnation > mostIncarnations) return null
     const roles = this.dice.chance(0.9) ? ['scheduler', 'worker'] : ['scheduler']
     return {
       name: 'join',

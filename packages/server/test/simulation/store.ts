@@ -212,7 +212,7 @@ export class Execution implements Locker {
 
   /** Nothing of it happened. */
   abort(error: unknown): void {
-    this.error = error === null || error instanceof Error ? error : new Error(String(error))
+    this.error = error === null || error instanceof Error ? error : new Error('a statement threw no error')
     this.end()
   }
 

@@ -68,7 +68,7 @@ export class World {
     this.tell = tell
     this.store = new Store(statements, this.time.databaseNow, mutants)
     this.network = new Network(this.store)
-    this.checker = new Checker(this.store, this.jobs)
+    this.checker = new Checker(this.store, this.jobs, this.deliveries)
     this.interleaving = new Interleaving(tell)
     this.store.onCommit = (commit) => {
       this.interleaving.committed(commit)
@@ -154,7 +154,8 @@ export class World {
   /** Whether a pass of this loop could have something to do. */
   hasWork(process: Process, loop: Loop): boolean {
     const { timers, queue, incarnations } = this.store.tables
-    if (loop === 'horizon' || loop === 'look') return false
+    if (loop === 'horizon') return false
+    if (loop === 'look') return queue.size > 0
     if (loop === 'fire') return some(timers, ({ due }) => due !== null)
     if (loop === 'lease') return some(queue, ({ holder }) => holder === null)
     if (loop === 'reconcile') return some(queue, ({ holder }) => holder === process.membership.incarnation)
@@ -168,6 +169,8 @@ export class World {
     const { incarnations, partitions: all } = this.store.tables
     const soon = this.time.databaseNow() + 900
     if (loop === 'beat') {
+      // It was declared dead and learns of it only so.
+      if (incarnations.get(process.membership.incarnation)?.state !== 'alive') return true
       const living = new Set(this.up.map(({ membership }) => membership.incarnation))
       const silent = soon - times.leaseTtlMs
       return some(
@@ -194,7 +197,6 @@ export class World {
     if (process.state === 'gone') return
     process.state = 'gone'
     this.say(() => `${process.name} is killed`)
-    this.checker.allowedExtra += this.inFlightOf(process)
     for (const call of this.network.calls) if (call.caller.name === process.name) call.forget()
     for (const [caller, of] of this.callers) if (of === process) this.time.forget(caller)
     for (let at = this.deliveries.length - 1; at >= 0; at--)
@@ -205,15 +207,10 @@ export class World {
   leave(process: Process): void {
     this.say(() => `${process.name} leaves`)
     this.stirred = true
-    this.checker.allowedExtra += this.inFlightOf(process)
     process.leave(() => {
       this.say(() => `${process.name} has left`)
       this.kill(process)
     })
-  }
-
-  inFlightOf(process: Process): number {
-    return Math.max(1, process.worker.inFlight) + this.network.calls.length
   }
 
   begin(process: Process, loop: Loop): void {
@@ -311,7 +308,7 @@ export class World {
     return new Promise((finish) => {
       const delivery = { process, run, stop, finish }
       this.say(() => `${process.name}: ${run.job}@${run.due - epoch} starts, attempt ${run.attempt}`)
-      this.checker.started(delivery, this.deliveries, this.time.databaseNow())
+      this.checker.started(delivery, this.time.databaseNow())
       this.interleaving.started(process.name, run)
       this.deliveries.push(delivery)
     })

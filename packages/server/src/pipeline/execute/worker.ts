@@ -25,6 +25,9 @@ const mostPerLease = 1_000
 /** So many are started in one go. */
 const mostPerStart = 500
 
+/** Remembered until their answers have come or were given up: those take seconds, and so many are not lost in that time. */
+const mostGivenBack = 10_000
+
 /** A leased-ahead run starts only if the last look for revocations is younger than this. */
 const freshLookMs = 1_000
 
@@ -42,6 +45,8 @@ export class Worker {
   private leaseInDoubt = false
   readonly room: Room
   private unknownBefore: ReadonlySet<number> = new Set()
+  /** Leases that were given back because nobody here knew of them. An answer that brings one of them comes too late. */
+  private readonly givenBack = new Set<number>()
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
   private life = 0
 
@@ -204,6 +209,11 @@ export class Worker {
     const unknown = (await ports.held(self())).filter((run) => !this.entries.has(run.token))
     const certain = unknown.filter((run) => this.unknownBefore.has(run.token))
     this.unknownBefore = new Set(unknown.map((run) => run.token))
+    for (const { token } of certain) this.givenBack.add(token)
+    for (const token of this.givenBack) {
+      if (this.givenBack.size <= mostGivenBack) break
+      this.givenBack.delete(token)
+    }
     await ports.handBack(self(), certain)
   }
 
@@ -238,7 +248,8 @@ export class Worker {
     this.leaseInDoubt = false
   }
 
-  private async take(runs: LeasedRun[], sentAt: number): Promise<void> {
+  private async take(leased: LeasedRun[], sentAt: number): Promise<void> {
+    const runs = leased.filter(({ token }) => !this.givenBack.has(token))
     if (runs.length === 0) return
     // Held from here on, whatever happens next: a failure below must not forget a leased run.
     const entries = runs.map((run) => new HeldEntry(run, sentAt, this.confirmations))

@@ -32,7 +32,14 @@ export function* scanDue(
 ): Steps {
   const { from_starts: starts, from_jobs: jobs, ahead_ms } = params
   const timers = yield* seenTimers(run, params, { starts, jobs, until: run.now + ahead_ms })
-  return timers.map(({ job, partition, start_at }) => ({ job, partition, start_at, now: run.now }))
+  return [
+    {
+      jobs: timers.map(({ job }) => job),
+      partitions: timers.map(({ partition }) => partition),
+      start_ats: timers.map(({ start_at }) => start_at),
+      now: run.now,
+    },
+  ]
 }
 
 export function* loadHorizon(
