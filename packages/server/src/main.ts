@@ -14,14 +14,14 @@ import { createHttpServer, type HttpServer } from './http/server.js'
 import { Keys } from './pipeline/access/keys.js'
 import { Tenants } from './pipeline/access/tenants.js'
 import { Secrets } from './pipeline/sign/secrets.js'
-import { Events } from './pipeline/alert/events.js'
+import type { Events } from './pipeline/alert/events.js'
 import { type Caller, onBehalfOf } from './platform/caller.js'
 import { type Clock, systemClock } from './platform/clock.js'
 import { incarnationName } from './platform/ids.js'
 import { Metrics } from './platform/metrics.js'
 import type { Service } from './platform/service.js'
 import { Standing } from './platform/standing.js'
-import { composeAlerts } from './roles/alerts.js'
+import { composeAlerts, composeEvents } from './roles/alerts.js'
 import { composeAccess, describeAccess, requireAdminKey } from './roles/access.js'
 import { type ApiRole, composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
@@ -167,8 +167,7 @@ function composeNode(
 ): Node {
   const { config, log, clock } = options
   const metrics = new Metrics()
-  const resolveDelayMs = config.alertResolveDelaySeconds * 1000
-  const events = new Events({ database, log, resolveDelayMs })
+  const events = composeEvents({ config, database, log })
   const databaseClock = new DatabaseClock(clock, (byMs) => {
     reportStep(byMs, { log, metrics, events, node: incarnationName(membership.incarnation) })
   })
@@ -214,12 +213,7 @@ function composeNode(
   const standing = new Standing()
   const api = remote === null || streams === null ? null : composeApi(context, hints, remote.leases, streams)
   const access = composeAccess(context)
-  const http = composeHttp(options, context, {
-    heartbeat,
-    access: access.port,
-    api,
-    standing,
-  })
+  const http = composeHttp(options, context, { heartbeat, access: access.port, api, standing })
   const start = async (undo: (() => Promise<void>)[]) => {
     const closeHttp = await listening(http, database, undo)
     await membership.join()

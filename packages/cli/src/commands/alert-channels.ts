@@ -174,7 +174,7 @@ async function fieldsOf(flags: ChannelFlags): Promise<AlertChannelPatch> {
     to: flags.to,
   }
   const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given) as AlertChannelPatch
+  return Object.fromEntries(given)
 }
 
 /** So that it need not stand in the history of a shell. */

@@ -95,6 +95,20 @@ describe('the OpenAPI document', () => {
     const names = Object.keys(document.components.schemas)
     expect(names.sort()).toEqual(
       [
+        'Alert',
+        'AlertList',
+        'AlertSilenceInput',
+        'AlertSilence',
+        'AlertSilenceList',
+        'AlertRuleInput',
+        'AlertRulePatch',
+        'AlertRule',
+        'AlertRuleList',
+        'AlertChannelInput',
+        'AlertChannelPatch',
+        'AlertChannel',
+        'AlertChannelList',
+        'AlertChannelTest',
         'ApiKey',
         'ApiKeyList',
         'AttemptReport',

@@ -5,7 +5,7 @@ import { Channels } from '../pipeline/alert/channels.js'
 import { DeadMan } from '../pipeline/alert/dead-man.js'
 import { Senders } from '../pipeline/alert/deliver/senders.js'
 import { Deliveries } from '../pipeline/alert/deliveries.js'
-import type { Events } from '../pipeline/alert/events.js'
+import { Events } from '../pipeline/alert/events.js'
 import { LongRuns, type UnderWay } from '../pipeline/alert/long-runs.js'
 import { Routing } from '../pipeline/alert/routing.js'
 import { Rules } from '../pipeline/alert/rules.js'
@@ -74,6 +74,14 @@ export function composeAlerts(
       await senders.close()
     },
   }
+}
+
+export function composeEvents({
+  config,
+  database,
+  log,
+}: Pick<Context, 'config' | 'database' | 'log'>): Events {
+  return new Events({ database, log, resolveDelayMs: config.alertResolveDelaySeconds * 1000 })
 }
 
 function composeSenders(context: Context): Senders {

@@ -1,6 +1,5 @@
 import { Ownership } from '../cluster/ownership.js'
 import { Upkeep } from '../pipeline/archive/upkeep.js'
-import { Events } from '../pipeline/alert/events.js'
 import type { HandOver } from '../pipeline/fire/hand-over.js'
 import { LetterWatch } from '../pipeline/intervene/letter-watch.js'
 import { Redriving } from '../pipeline/intervene/redriving.js'
@@ -8,6 +7,7 @@ import { UnservedReport } from '../pipeline/queue/unserved.js'
 import { Rescue } from '../pipeline/recover/rescue.js'
 import { ResumeDue } from '../pipeline/register/resume-due.js'
 import type { Service } from '../platform/service.js'
+import { composeEvents } from './alerts.js'
 import { composeBackground } from './background.js'
 import { composeBreakers } from './breakers.js'
 import { type Context, type Hints, loop } from './context.js'
@@ -59,8 +59,7 @@ export function composeScheduler(
     sinceFiringMs: () => Math.min(fire.loop.sinceProgressMs(), clock.monotonic() - firedAt),
     offer: (able) => membership.offer('scheduler', able),
   })
-  const resolveDelayMs = config.alertResolveDelaySeconds * 1000
-  const events = new Events({ database, log, resolveDelayMs })
+  const events = composeEvents(context)
   const fire = composeFiring(context, {
     ownership,
     events,

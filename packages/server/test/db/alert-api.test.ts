@@ -56,7 +56,7 @@ describe('alerts over the API', () => {
     const resolved = await ask('POST', `/alerts/${id}/resolve`)
     expect(resolved.body).toMatchObject({
       state: 'resolved',
-      resolved_by: expect.stringMatching(/^operator-/),
+      resolved_by: expect.stringMatching(/^operator-/) as string,
     })
     // By hand channels hear of it at once.
     expect(await alerting.tell()).toMatchObject([{ event: 'resolved' }])
@@ -187,7 +187,7 @@ describe('channels', () => {
       url: 'http://127.0.0.1:9/secret',
     })
     const tested = await own('POST', `/alert-channels/${String(made.body['channel_id'])}/test`)
-    expect(tested.body).toMatchObject({ ok: false, error: expect.stringContaining('127.0.0.1:9') })
+    expect(tested.body).toMatchObject({ ok: false, error: expect.stringContaining('127.0.0.1:9') as string })
     expect(dataOf(await own('GET', '/alert-channels'))).toMatchObject([{ last_delivery: { ok: false } }])
   })
 })

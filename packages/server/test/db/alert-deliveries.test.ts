@@ -224,7 +224,7 @@ describe('a silence', () => {
     await alerting.channel()
     await silence(matcher(job))
     expect(await alerting.tell()).toEqual([])
-    expect(await alerting.open()).toMatchObject([{ silenced_by: expect.any(String) }])
+    expect(await alerting.open()).toMatchObject([{ silenced_by: expect.any(String) as string }])
     await house().clock.advance(3_599_999)
     expect(await alerting.tell()).toEqual([])
     await house().clock.advance(1)

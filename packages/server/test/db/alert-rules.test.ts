@@ -1,3 +1,4 @@
+import type { JobInput } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
 import { LongRuns } from '../../src/pipeline/alert/long-runs.js'
 import { Alerting, settledMs } from '../kit/alerting.js'
@@ -8,9 +9,7 @@ import { useHouse } from '../kit/use-house.js'
 const house = useHouse()
 const minute = 60_000
 
-async function setUp(
-  job: Parameters<Awaited<ReturnType<ReturnType<typeof useHouse>>['node']>['register']>[0] = {},
-) {
+async function setUp(job: Partial<JobInput> = {}) {
   const node = await house().node()
   const alerting = new Alerting(house())
   return { node, alerting, job: await node.register({ schedule: '0 0 1 1 *', ...job }) }

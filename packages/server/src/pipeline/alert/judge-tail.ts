@@ -91,7 +91,7 @@ function failedInRow({ row, rule }: Case): Verdict {
     detail: {
       failures: row.failures,
       error: row.error,
-      todo: `carillon runs list --job ${jobIdOf(row.uuid)}`,
+      todo: `carillon runs list ${jobIdOf(row.uuid)}`,
     },
     mark: row.failed_due,
   }

@@ -57,21 +57,28 @@ health AS (
   SET failures = excluded.failures, overlapped = excluded.overlapped, ran = excluded.ran,
       period_ms = coalesce(excluded.period_ms, h.period_ms), updated_at = carillon.now_ms()
   RETURNING h.job, h.failures, h.overlapped, h.ran, h.period_ms
+),
+worth AS MATERIALIZED (
+  SELECT b.*
+  FROM by_job b
+  WHERE b.failed_due IS NOT NULL OR b.missed > 0 OR b.overlapped > 0 OR b.took >= :slow_ms
+     OR b.job IN (SELECT a.job FROM carillon.alerts a WHERE a.job IS NOT NULL AND a.resolved_at IS NULL)
+     OR b.job IN (SELECT u.job FROM unwell u)
+     OR ((b.lag >= 1000 OR b.took >= 1000)
+         AND (EXISTS (SELECT FROM carillon.jobs e
+                      WHERE e.job = b.job AND e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended'))
+              OR EXISTS (SELECT FROM carillon.alert_rules r
+                         WHERE r.tenant = b.tenant AND r.kind = 'late_start' AND r.enabled AND r.params ? 'start_within_seconds')))
 )
 SELECT b.job, b.tenant, b.failed_due, b.missed, b.missed_due, b.ran_due, b.lag, b.started_due, b.took, b.ended_due, b.error,
        b.succeeded_at IS NOT NULL AS succeeded,
        coalesce(h.failures, 0) AS failures, coalesce(h.overlapped, 0) AS overlapped, coalesce(h.ran, 0) AS ran, h.period_ms,
        j.id::text AS uuid, j.name, j.tags, j.definition -> 'expect' AS expect, j.definition -> 'schedule' AS schedule,
        coalesce(o.open, '[]') AS open
-FROM by_job b
+FROM worth b
 JOIN carillon.jobs j ON j.job = b.job
 LEFT JOIN health h ON h.job = b.job
 LEFT JOIN LATERAL (
   SELECT jsonb_agg(jsonb_build_object('kind', a.kind, 'mark', a.mark)) AS open
   FROM carillon.alerts a WHERE a.job = b.job AND a.resolved_at IS NULL
 ) o ON true
-WHERE b.failed_due IS NOT NULL OR b.missed > 0 OR b.overlapped > 0 OR o.open IS NOT NULL OR b.took >= :slow_ms
-   OR ((b.lag >= 1000 OR b.took >= 1000)
-       AND (EXISTS (SELECT FROM carillon.jobs e WHERE e.job = b.job AND e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended'))
-            OR EXISTS (SELECT FROM carillon.alert_rules r WHERE r.tenant = b.tenant AND r.kind = 'late_start' AND r.enabled
-                                                         AND r.params ? 'start_within_seconds')))

@@ -26,7 +26,8 @@ const message: Message = {
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
+  // The senders before the servers that they are connected to.
+  for (const close of closing.splice(0).reverse()) await close()
 })
 
 function senders(allowLoopback = true): Senders {
@@ -54,7 +55,10 @@ async function receiver(status = 200): Promise<{ url: string; bodies: unknown[];
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closing.push(() => new Promise((resolve) => server.close(resolve)))
+  closing.push(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies, paths }
 }
 
@@ -108,7 +112,10 @@ describe('a message', () => {
   test('that is not answered in time is not taken', async () => {
     const server = createServer(() => undefined)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    closing.push(() => new Promise((resolve) => server.close(resolve).closeAllConnections()))
+    closing.push(() => {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(resolve))
+    })
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     await expect(senders().send(channel('webhook', { url }), message)).rejects.toThrow(
       'did not answer within 2 s',
