@@ -11,7 +11,6 @@ describe('what tests need beyond npm', () => {
     for (const { command, package: name, why } of parts)
       for (const text of [command, name, why]) expect(text.length).toBeGreaterThan(2)
   })
-  })
 
   test('is found on the path, or not', () => {
     expect(pathOf('sh')).toMatch(/\/sh$/)
