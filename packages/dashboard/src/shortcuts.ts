@@ -8,7 +8,8 @@ const patienceMs = 1_200
 /** The keys that work in every view. */
 export function useShortcuts(open: (what: 'palette' | 'help') => void): void {
   useEffect(() => {
-    let wentAt = 0
+    // Never: the time of events is counted from when the page was loaded, and may be small.
+    let wentAt = Number.NEGATIVE_INFINITY
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault()
@@ -16,7 +17,7 @@ export function useShortcuts(open: (what: 'palette' | 'help') => void): void {
       }
       if (isElsewhere(event) || event.metaKey || event.ctrlKey || event.altKey) return
       if (event.timeStamp - wentAt < patienceMs) {
-        wentAt = 0
+        wentAt = Number.NEGATIVE_INFINITY
         const view = views.find(({ key }) => key === event.key)
         if (view === undefined) return
         event.preventDefault()

@@ -118,8 +118,9 @@ export function scheduleText(schedule: Schedule): string {
   if (typeof schedule !== 'object' || schedule === null) return JSON.stringify(schedule) ?? ''
   const rule = schedule as Record<string, unknown>
   if (typeof rule['cron'] === 'string') return rule['cron']
-  if (rule['every'] !== undefined)
-    return `@every ${typeof rule['every'] === 'number' ? `${rule['every']}s` : String(rule['every'] as string)}`
+  const { every } = rule
+  if (typeof every === 'number') return `@every ${every}s`
+  if (typeof every === 'string') return `@every ${every}`
   if (typeof rule['at'] === 'string') return rule['at']
   if (typeof rule['rrule'] === 'string') return rule['rrule']
   return JSON.stringify(schedule)

@@ -127,9 +127,7 @@ export function patchOf(job: Job, form: JobForm): JobPatch {
   const { input: before } = inputOf(formOf(job))
   const names = new Set([...Object.keys(before), ...Object.keys(after)] as (keyof JobInput)[])
   const changed = [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
-  return Object.fromEntries(
-    changed.map((name) => [name, after[name] === undefined ? null : after[name]]),
-  ) as JobPatch
+  return Object.fromEntries(changed.map((name) => [name, after[name] === undefined ? null : after[name]]))
 }
 
 function listOf(text: string, between: RegExp): string[] {

@@ -13,6 +13,7 @@ interface PlotOptions {
 
 const token = (name: string) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+const leastSeconds = 60
 const font = '11px ui-sans-serif, system-ui, sans-serif'
 
 export function makePlot(place: HTMLElement, options: PlotOptions, data: uPlot.AlignedData): uPlot {
@@ -34,7 +35,11 @@ export function makePlot(place: HTMLElement, options: PlotOptions, data: uPlot.A
       cursor: { y: false, points: { size: 5 } },
       legend: { live: true },
       padding: [8, 8, 0, 0],
-      scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, unit === 'ms' ? 10 : 1)] } },
+      scales: {
+        // A single point would be drawn on an axis of years.
+        x: { range: (_, min, max) => (max - min < leastSeconds ? [max - leastSeconds, max] : [min, max]) },
+        y: { range: (_, __, max) => [0, Math.max(max * 1.1, unit === 'ms' ? 10 : 1)] },
+      },
       axes: [
         { ...axis, grid: { show: false }, size: 26, values: timesOf(zone) },
         { ...axis, size: 54, values: (_, splits) => splits.map(written) },

@@ -127,22 +127,20 @@ function Tiles({ stats, cluster }: { stats: Stats; cluster: ClusterView | null }
       <Tile
         label="Start lag p99"
         value={lag === null ? '–' : duration(lag.p99)}
-        below={
-          lag === null ? 'nothing has started yet' : `p50 ${duration(lag.p50)}, max ${duration(lag.max)}`
-        }
+        below={lag === null ? 'nothing has started yet' : `p50 ${duration(lag.p50)}`}
         href={cluster === null ? '/runs' : '/cluster'}
         {...(lag !== null && lag.p99 > 5_000 && { hue: 'bad' as const })}
       />
       <Tile
         label="Firings / s"
         value={short(Math.round((minute.fired / 60) * 10) / 10)}
-        below={`${count(hour.fired)} in the last hour`}
+        below={`${count(hour.fired)} last hour`}
         href="/runs"
       />
       <Tile
         label="Queue"
         value={short(queue.ready)}
-        below={waits === null ? 'nobody waits' : `the oldest waits ${duration(waits)}`}
+        below={waits === null ? 'nobody waits' : `oldest ${duration(waits)}`}
         href="/runs?status=pending"
         {...(waits !== null && waits > 10_000 && { hue: 'bad' as const })}
       />
@@ -155,7 +153,7 @@ function Tiles({ stats, cluster }: { stats: Stats; cluster: ClusterView | null }
       <Tile
         label="Failures, last hour"
         value={short(hour.failed + hour.dead)}
-        below={`${count(minute.failed + minute.dead)} in the last minute`}
+        below={`${count(minute.failed + minute.dead)} last minute`}
         href="/runs?status=failed"
         {...(hour.failed + hour.dead > 0 && { hue: 'warn' as const })}
       />

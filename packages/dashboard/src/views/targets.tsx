@@ -1,4 +1,4 @@
-import type { TargetHost, TargetLimitsInput } from '@carillon/contract'
+import type { TargetHost } from '@carillon/contract'
 import { useCallback, useState } from 'react'
 import { count, plural } from '../lib/format.js'
 import { useAction, useQuery, useShared } from '../lib/hooks.js'
@@ -246,10 +246,7 @@ function LimitsDialog({
       limitFields.map(([name]) => [name, texts[name]?.trim() === '' ? null : Number(texts[name])]),
     )
     if (
-      !(await action.run(
-        () => api.targets.limit(target.host, limits as TargetLimitsInput),
-        'The limits hold for the whole fleet',
-      ))
+      !(await action.run(() => api.targets.limit(target.host, limits), 'The limits hold for the whole fleet'))
     )
       return
     onClose()

@@ -80,7 +80,7 @@ export async function makeWorld(client: Client): Promise<World> {
     ...{
       name: `tenant-${String(index).padStart(3, '0')}:statement`,
       schedule: '0 9 * * *',
-      tags: ['statements'],
+      tags: ['statements', 'scheduled'],
     },
     target: http(hosts.well, '/statement'),
   }))
