@@ -127,7 +127,8 @@ export class ApiClient {
     const named = new Map(this.touchable.map((job) => [job.name, job]))
     for (const name of this.paused) {
       const job = named.get(name)
-      if (job === undefined || this.gone.has(name)) continue
+      // One that may have been deleted, too: nobody knows of every delete whether it was done.
+      if (job === undefined) continue
       for (let tries = 0; tries < 5 && this.paused.has(name); tries++) {
         const { code } = await this.call('resume', name, 'POST', `/${job.id}/resume`, {})
         if (code !== undefined && code < 500) break

@@ -18,7 +18,8 @@ export async function drain(observer, { end, busy }) {
   for (;;) {
     const rows = await observer.ask(
       `SELECT (SELECT count(*)::int FROM carillon.timers WHERE due <= $1) AS timers,
-              (SELECT count(*)::int FROM carillon.queue WHERE due <= $1) AS runs,
+              (SELECT count(*)::int FROM carillon.queue q JOIN carillon.jobs j ON j.job = q.job
+               WHERE q.due <= $1 AND j.state <> 'paused') AS runs,
               (SELECT count(*)::int FROM carillon.replays r JOIN carillon.jobs j ON j.job = r.job
                WHERE r.state = 'running' AND r.cursor_ms <= $1 AND NOT j.name = ANY($2)) AS replays`,
       [end, busy],

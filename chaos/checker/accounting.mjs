@@ -63,9 +63,12 @@ export function accountFor({ job, segments, ledger, queue, replays }, { end, exp
   }
 }
 
-/** An ended job owes nothing after its last run; a deleted one only what it had been taken for. */
+/**
+ * An ended job owes nothing after its last run; a deleted one only what it had been taken for; of a paused one the rest is
+ * decided when it is resumed.
+ */
 function owedOf(job) {
-  if (job.state === 'deleted') return job.accounted_through ?? 0
+  if (job.state === 'deleted' || job.state === 'paused') return job.accounted_through ?? 0
   if (job.definition.max_runs !== null && job.state === 'ended') return job.accounted_through
   return Number.POSITIVE_INFINITY
 }
