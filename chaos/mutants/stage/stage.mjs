@@ -104,15 +104,14 @@ export class Stage {
    * @param {StruckMember} api @param {{ jobs: number, ticks?: number }} options `ticks` of each; left out, it goes on
    */
   async registerTicking(api, { jobs, ticks }) {
-    const from = Math.ceil((Date.now() + 1_500) / 1_000) * 1_000
-    for (let at = 0; at < jobs; at++) {
-      await this.register(api, {
-        name: `job-${at}`,
-        schedule: '* * * * * *',
-        starts_at: new Date(from).toISOString(),
-        ...(ticks !== undefined && { ends_at: new Date(from + ticks * 1_000).toISOString() }),
-      })
+    const from = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
+    const definition = {
+      schedule: '* * * * * *',
+      starts_at: new Date(from).toISOString(),
+      ...(ticks !== undefined && { ends_at: new Date(from + ticks * 1_000).toISOString() }),
     }
+    const names = Array.from({ length: jobs }, (_, at) => `job-${at}`)
+    await Promise.all(names.map((name) => this.register(api, { name, ...definition })))
     return from + ((ticks ?? 1) - 1) * 1_000
   }
 
