@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { monotonicToWall, now } from '../../clock.mjs'
+import { drift, monotonicToWall, now } from '../../clock.mjs'
 import { exportLedger } from '../../export.mjs'
 import { Journal } from '../../journal.mjs'
 import { Random } from '../../random.mjs'
@@ -70,7 +70,7 @@ export class Stage {
     try {
       return await make()
     } finally {
-      this.nemesis.append({ healed: number, at: now() })
+      this.nemesis.append({ lifted: number, at: now() })
     }
   }
 
@@ -188,7 +188,7 @@ export class Stage {
   /** Writes down for the checker what it cannot know, and what the database says. @param {number} end of what is judged */
   async export(end) {
     const limits = { ttlMs: ttlSeconds * 1_000, runLeaseMs: this.runLeaseSeconds * 1_000 }
-    const told = { ...limits, end, calendars: {}, monotonicToWall }
+    const told = { ...limits, seed: this.seed, end, calendars: {}, monotonicToWall, driftMs: drift() }
     writeFileSync(join(this.folder, 'settings.json'), JSON.stringify(told))
     await Promise.all([this.nemesis.sync(), this.calls.sync()])
     await exportLedger(this.client, this.folder)
