@@ -20,7 +20,7 @@ import { unheardAnswer } from './scenarios/unheard-answer.mjs'
 export const scenarios = {
   'unique-dropped': { play: lateStatement, seed: 1, red: ['double_firings'] },
   'epoch-unchecked': { play: statementOfTheDead, seed: 2, red: ['stale_epoch', 'double_firings'] },
-  'token-unchecked': { play: lateResult, seed: 3, red: ['stale_token'], runLeaseSeconds: 5 },
+  'token-unchecked': { play: lateResult, seed: 3, red: ['stale_token'], runLeaseSeconds: 6 },
   'cursor-before-enqueue': { play: unheardAnswer, seed: 4, red: ['unaccounted'] },
   'hostname-as-owner': {
     play: goodbyeOfANamesake,

@@ -12,8 +12,8 @@ export const hostnameAsOwner = {
     },
     {
       file: 'server/dist/cluster/postgres/coordination.js',
-      from: "import { newIncarnation } from '../../platform/ids.js';",
-      to: "import { createHash } from 'node:crypto';",
+      from: "import { PostgresLife } from './life.js';",
+      to: "import { createHash } from 'node:crypto';\nimport { PostgresLife } from './life.js';",
     },
     // Without this the second life would not even begin: the key refuses a name that was ever used.
     {

@@ -5,7 +5,7 @@ export const startBeforeDue = {
     {
       file: 'server/dist/pipeline/execute/start-line.js',
       from: 'const firstAhead = this.waiting.findIndex((entry) => entry.availableAt > now);',
-      to: 'const firstAhead = this.waiting.findIndex((entry) => entry.availableAt > now + 500);',
+      to: 'const firstAhead = this.waiting.findIndex((entry) => entry.availableAt > now + 1_000);',
     },
   ],
 }

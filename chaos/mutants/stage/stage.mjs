@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { monotonicToWall, now } from '../../clock.mjs'
+import { drift, monotonicToWall, now } from '../../clock.mjs'
 import { exportLedger } from '../../export.mjs'
 import { Journal } from '../../journal.mjs'
 import { Random } from '../../random.mjs'
@@ -70,7 +70,7 @@ export class Stage {
     try {
       return await make()
     } finally {
-      this.nemesis.append({ healed: number, at: now() })
+      this.nemesis.append({ lifted: number, at: now() })
     }
   }
 
@@ -104,15 +104,14 @@ export class Stage {
    * @param {StruckMember} api @param {{ jobs: number, ticks?: number }} options `ticks` of each; left out, it goes on
    */
   async registerTicking(api, { jobs, ticks }) {
-    const from = Math.ceil((Date.now() + 1_500) / 1_000) * 1_000
-    for (let at = 0; at < jobs; at++) {
-      await this.register(api, {
-        name: `job-${at}`,
-        schedule: '* * * * * *',
-        starts_at: new Date(from).toISOString(),
-        ...(ticks !== undefined && { ends_at: new Date(from + ticks * 1_000).toISOString() }),
-      })
+    const from = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
+    const definition = {
+      schedule: '* * * * * *',
+      starts_at: new Date(from).toISOString(),
+      ...(ticks !== undefined && { ends_at: new Date(from + ticks * 1_000).toISOString() }),
     }
+    const names = Array.from({ length: jobs }, (_, at) => `job-${at}`)
+    await Promise.all(names.map((name) => this.register(api, { name, ...definition })))
     return from + ((ticks ?? 1) - 1) * 1_000
   }
 
@@ -189,7 +188,7 @@ export class Stage {
   /** Writes down for the checker what it cannot know, and what the database says. @param {number} end of what is judged */
   async export(end) {
     const limits = { ttlMs: ttlSeconds * 1_000, runLeaseMs: this.runLeaseSeconds * 1_000 }
-    const told = { ...limits, end, calendars: {}, monotonicToWall }
+    const told = { ...limits, seed: this.seed, end, calendars: {}, monotonicToWall, driftMs: drift() }
     writeFileSync(join(this.folder, 'settings.json'), JSON.stringify(told))
     await Promise.all([this.nemesis.sync(), this.calls.sync()])
     await exportLedger(this.client, this.folder)
