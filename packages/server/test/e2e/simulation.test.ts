@@ -34,7 +34,7 @@ function simulate(args: string[]): Promise<{ code: number | null; out: string; e
 
 /** Two processes, for two cores. */
 const shares = [1, 1_000_001]
-const historiesEach = 52_000
+const historiesEach = 56_000
 
 test('in 100,000 different interleavings of fires, leases, closes and rescues no promise is broken', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'carillon-simulation-'))
