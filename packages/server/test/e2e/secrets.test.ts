@@ -11,7 +11,7 @@ afterAll(() => folder.remove())
 async function withPassword(url: string, password: string): Promise<string> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query(`CREATE ROLE canary_login LOGIN SUPERUSER PASSWORD '${password}'`)
+  await client.query('CREATE ROLE canary_login LOGIN SUPERUSER')
   await client.end()
   return Object.assign(new URL(url), { username: 'canary_login', password }).href
 }
