@@ -2,7 +2,8 @@ import { defaultServerConditions } from 'vite'
 import { defineConfig } from 'vitest/config'
 
 // Sources, not builds: a test sees the code as it is. Only e2e tests start the built command.
-const conditions = ['carillon:source', ...defaultServerConditions]
+// Not `module`: what a package has under it is for bundlers, and Node itself cannot load all of it (@opentelemetry/api).
+const conditions = ['carillon:source', ...defaultServerConditions.filter((name) => name !== 'module')]
 const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } }
 
 export default defineConfig({

@@ -15,6 +15,11 @@ export const pages = [
     render: (built) => built.renderConfigurationReference(),
   },
   {
+    file: 'docs/reference/metrics.md',
+    module: 'packages/server/dist/platform/metrics-page.js',
+    render: (built) => built.renderMetricsReference(),
+  },
+  {
     file: 'docs/reference/errors.md',
     module: 'packages/contract/dist/index.js',
     render: (built) => built.renderErrorReference(),

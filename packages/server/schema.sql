@@ -712,6 +712,15 @@ CREATE TABLE carillon.enqueuers (
   CONSTRAINT enqueuers_pkey PRIMARY KEY (login)
 );
 
+CREATE TABLE carillon.fleet_sample (
+  single boolean NOT NULL DEFAULT true,
+  taken_at bigint NOT NULL,
+  took_ms bigint NOT NULL,
+  sample jsonb NOT NULL,
+  CONSTRAINT fleet_sample_pkey PRIMARY KEY (single),
+  CONSTRAINT fleet_sample_single_check CHECK (single)
+);
+
 CREATE TABLE carillon.idempotency_keys (
   tenant integer NOT NULL,
   key text NOT NULL,

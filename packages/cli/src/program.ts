@@ -15,6 +15,7 @@ import { explainCommand } from './commands/explain.js'
 import { exportCommand } from './commands/export.js'
 import { importCommand } from './commands/import.js'
 import { jobsCommand } from './commands/jobs.js'
+import { statusCommand } from './commands/status.js'
 import { statsCommand, tailCommand, topCommand } from './commands/live.js'
 import { loadCommand } from './commands/load.js'
 import { migrateCommand } from './commands/migrate.js'
@@ -48,6 +49,7 @@ export function makeProgram(): Command {
     .addCommand(tailCommand())
     .addCommand(topCommand())
     .addCommand(statsCommand())
+    .addCommand(statusCommand())
     .addCommand(loadCommand())
     .addCommand(calendarsCommand())
     .addCommand(secretsCommand())

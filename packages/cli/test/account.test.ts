@@ -1,4 +1,4 @@
-import type { ClusterView, Verification, Why } from '@carillon/sdk'
+import type { ClusterView, ServiceStatus, Verification, Why } from '@carillon/sdk'
 import pg from 'pg'
 import { createLog, loadConfig, openPostgres } from '@carillon/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -132,6 +132,16 @@ describe.each(ways)('asked of %s', (_name, way) => {
     const { stdout } = await ask('cluster', '--partitions')
     expect(stdout).toMatch(/^Partitions +256 of 256 owned; epochs/m)
     expect(stdout).toMatch(/^255 +node_/m)
+  })
+
+  it('status says how things are, and who is there; its exit code says whether all is well', async () => {
+    const ended = await ask('status', '--json')
+    const status = jsonOf<ServiceStatus>(ended)
+    expect(status).toMatchObject({ alive: { api: 1, scheduler: 1, worker: 1 } })
+    expect(ended.code).toBe(status.state === 'ok' ? 0 : 1)
+    const { stdout } = await ask('status')
+    expect(stdout).toMatch(/^(✓ ok|! degraded)/)
+    expect(stdout).toMatch(/^Alive +1 api, 1 scheduler, 1 worker/m)
   })
 
   it('brake is set for a time, shown, and taken off', async () => {

@@ -43,6 +43,8 @@ export type {
   RunList,
   ScheduleExplanation,
   SchedulePreview,
+  ServiceState,
+  ServiceStatus,
   Stats,
   StatsHistory,
   Tenant,

@@ -5,6 +5,7 @@ import type {
   PreviewInput,
   ScheduleExplanation,
   SchedulePreview,
+  ServiceStatus,
   Stats,
   StatsHistory,
 } from '@carillon/contract'
@@ -13,6 +14,8 @@ import { type StatsStreamOptions, streamStats } from './run-stream.js'
 import type { TransportOptions } from './transport.js'
 
 export interface InsightCalls {
+  /** Whether the fleet does its work, and if not, why. */
+  status(): Promise<ServiceStatus>
   /** Counts and delays of the whole tenant at one moment. */
   stats(): Promise<Stats>
   /** What ended in the last minutes, piece by piece; 60 minutes unless told. */
@@ -33,6 +36,7 @@ export interface InsightCalls {
 
 export function insightCalls(call: CallApi, transport: TransportOptions): InsightCalls {
   return {
+    status: () => call<ServiceStatus>({ method: 'GET', path: '/api/v1/status' }),
     stats: () => call<Stats>({ method: 'GET', path: '/api/v1/stats' }),
     statsHistory: (query = {}) =>
       call<StatsHistory>({ method: 'GET', path: '/api/v1/stats/history', query: { ...query } }),

@@ -93,6 +93,7 @@ const routes: [string, (client: Client) => Promise<unknown>, string, unknown?][]
   ],
   ['stats', (c) => c.stats(), 'GET /stats'],
   ['stats of a while', (c) => c.statsHistory({ minutes: 5 }), 'GET /stats/history?minutes=5'],
+  ['status', (c) => c.status(), 'GET /status'],
   ['forecast', (c) => c.load.forecast({ by: 'hour', tag: 'x' }), 'GET /load/forecast?by=hour&tag=x'],
   ['suggestion', (c) => c.load.suggestion(), 'GET /load/suggestion'],
   ['own key', (c) => c.keys.self(), 'GET /keys/self'],

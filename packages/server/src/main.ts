@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { KeyInput, RevealedKey } from '@carillon/contract'
 import type { Logger } from 'pino'
@@ -8,7 +9,7 @@ import { DatabaseClock } from './db/database-clock.js'
 import { joinEmbeddedPostgres } from './db/embedded/index.js'
 import { type MigrationReport, migrate } from './db/migrate.js'
 import { Database } from './db/pool.js'
-import type { AccessPort } from './http/api.js'
+import type { AccessPort, HealthPort } from './http/api.js'
 import { defaultTenant } from './http/tenant.js'
 import { createHttpServer, type HttpServer } from './http/server.js'
 import { Keys } from './pipeline/access/keys.js'
@@ -19,15 +20,18 @@ import { type Caller, onBehalfOf } from './platform/caller.js'
 import { type Clock, systemClock } from './platform/clock.js'
 import { incarnationName } from './platform/ids.js'
 import { Metrics } from './platform/metrics.js'
-import type { Service } from './platform/service.js'
 import { Standing } from './platform/standing.js'
+import { isSampled } from './platform/trace-ids.js'
+import { openTracing, type Tracing } from './platform/tracing.js'
 import { composeAlerts, composeEvents } from './roles/alerts.js'
 import { composeAccess, describeAccess, requireAdminKey } from './roles/access.js'
 import { type ApiRole, composeApi } from './roles/api.js'
 import { type Context, type Hints, loop } from './roles/context.js'
-import { composeHealth } from './roles/health.js'
+import { composeHealth, type HealthParts } from './roles/health.js'
+import { composeMonitor } from './roles/monitor.js'
 import { composeRemote, type RemoteRole } from './roles/remote.js'
 import { explainTakenPort } from './roles/port-taken.js'
+import { RunSpans } from './roles/run-spans.js'
 import { composeRunStreams, type RunStreams } from './roles/run-streams.js'
 import { composeScheduler, type SchedulerRole } from './roles/scheduler.js'
 import { composeWorker, reachOf, type WorkerRole } from './roles/worker.js'
@@ -75,13 +79,14 @@ export async function openPostgres(config: Config, log: Logger) {
   }
 }
 
-export function openDatabase(config: Config, url: string, log: Logger): Database {
+export function openDatabase(config: Config, url: string, log: Logger, metrics?: Metrics): Database {
   return new Database({
     url,
     poolSize: config.poolSize,
     statementTimeoutMs: config.statementTimeoutMs,
     applicationName: 'carillon',
     log,
+    ...(metrics !== undefined && { metrics }),
   })
 }
 
@@ -130,13 +135,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   try {
     const postgres = await openPostgres(config, log)
     undo.push(postgres.leave)
-    const database = openDatabase(config, postgres.url, log)
+    const metrics = new Metrics()
+    const database = openDatabase(config, postgres.url, log, metrics)
     undo.push(() => database.close())
     const migrated = await migrateDatabase(database, clock)
     // So that the first webhook is signed, and its secret can be shown before it.
     await new Secrets(database).ensure([defaultTenant])
     if (config.roles.includes('api')) await requireAdminKey(config, database)
-    const node = composeNode({ ...options, clock }, database, tasks)
+    const tracing = await startTracing(config)
+    if (tracing !== null) undo.push(() => tracing.close())
+    const node = composeNode({ ...options, clock }, { database, metrics, tracing }, tasks)
     await node.start(undo)
     const leave = once(() => unwind(undo, log))
     return {
@@ -155,6 +163,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   }
 }
 
+/** Null where no collector is named: then nothing of OpenTelemetry is even loaded. */
+function startTracing(config: Config): Promise<Tracing> | null {
+  const { otlpEndpoint: endpoint, otlpHeaders: headers, otlpServiceName: serviceName, traceOneIn } = config
+  if (endpoint === undefined) return null
+  const instance = randomUUID()
+  const wants = (traceId: string) => isSampled(traceId, traceOneIn)
+  return openTracing({ endpoint, headers, serviceName, version, instance, wants })
+}
+
 interface Node {
   http: HttpServer | null
   start(undo: (() => Promise<void>)[]): Promise<void>
@@ -162,24 +179,15 @@ interface Node {
 
 function composeNode(
   options: StartOptions & { clock: Clock },
-  database: Database,
+  { database, metrics, tracing }: { database: Database; metrics: Metrics; tracing: Tracing | null },
   tasks: Awaited<ReturnType<typeof loadTasks>>,
 ): Node {
   const { config, log, clock } = options
-  const metrics = new Metrics()
   const events = composeEvents({ config, database, log })
   const databaseClock = new DatabaseClock(clock, (byMs) => {
     reportStep(byMs, { log, metrics, events, node: incarnationName(membership.incarnation) })
   })
-  const coordination = new PostgresCoordination({
-    database,
-    databaseClock,
-    clock,
-    log,
-    heartbeatMs: config.heartbeatMs,
-    leaseTtlMs: config.leaseTtlSeconds * 1000,
-    runLeaseMs: config.runLeaseSeconds * 1000,
-  })
+  const coordination = coordinationOf(config, { database, databaseClock, clock, log })
   const membership: Membership = new Membership({
     coordination,
     log,
@@ -189,11 +197,15 @@ function composeNode(
     codeVersion: version,
     report: () => scheduler?.report() ?? {},
   })
-  const context: Context = { config, database, databaseClock, coordination, membership, clock, log, metrics }
+  const ground = { config, database, databaseClock, coordination, membership, clock, log, metrics }
+  const monitor = composeMonitor(ground)
+  const traces = tracing && { tracing, runs: new RunSpans(tracing, () => databaseClock.atLeast()) }
+  const context: Context = { ...ground, jobSeries: monitor.jobSeries, traces }
   const heartbeat = loop(context, 'heartbeat', config.heartbeatMs, async () => {
     await membership.heartbeat()
     return undefined
   })
+  metrics.onRender(() => metrics.heartbeatAge.set(heartbeat.sinceProgressMs() / 1000))
 
   const worker = config.roles.includes('worker') ? composeWorker(context, tasks) : null
   const remote = config.roles.includes('api') ? composeRemote(context) : null
@@ -213,7 +225,10 @@ function composeNode(
   const standing = new Standing()
   const api = remote === null || streams === null ? null : composeApi(context, hints, remote.leases, streams)
   const access = composeAccess(context)
-  const http = composeHttp(options, context, { heartbeat, access: access.port, api, standing })
+  const http = composeHttp(options, context, {
+    health: healthOf(context, { heartbeat, standing, fleet: monitor.fleet }, [scheduler, worker]),
+    ...{ access: access.port, api, standing },
+  })
   const start = async (undo: (() => Promise<void>)[]) => {
     const closeHttp = await listening(http, database, undo)
     await membership.join()
@@ -223,6 +238,8 @@ function composeNode(
     heartbeat.start()
     const services = [scheduler, worker, remote, streams].flatMap((role) => role?.services ?? [])
     for (const service of services) service.start()
+    undo.push(() => monitor.stop())
+    monitor.start()
     undo.push(async () => api?.close())
     undo.push(() => alerts.stop())
     for (const service of alerts.services) service.start()
@@ -238,6 +255,27 @@ function composeNode(
     undo.push(() => Promise.resolve(standing.leave()))
   }
   return { http, start }
+}
+
+function coordinationOf(
+  config: Config,
+  ground: Pick<Context, 'database' | 'databaseClock' | 'clock' | 'log'>,
+): PostgresCoordination {
+  return new PostgresCoordination({
+    ...ground,
+    heartbeatMs: config.heartbeatMs,
+    leaseTtlMs: config.leaseTtlSeconds * 1000,
+    runLeaseMs: config.runLeaseSeconds * 1000,
+  })
+}
+
+function healthOf(
+  context: Context,
+  parts: Pick<HealthParts, 'heartbeat' | 'standing' | 'fleet'>,
+  [scheduler, worker]: [SchedulerRole | null, WorkerRole | null],
+): HealthPort {
+  const loops = [scheduler, worker].flatMap((role) => role?.services ?? [])
+  return composeHealth(context, { ...parts, loops, ownership: scheduler?.ownership ?? null })
 }
 
 /**
@@ -289,16 +327,16 @@ function composeHttp(
   { config, log, listenAnyway = false }: StartOptions,
   context: Context,
   parts: {
-    heartbeat: Service
+    health: HealthPort
     access: AccessPort
     api: ApiRole | null
     standing: Standing
   },
 ): HttpServer | null {
-  const { heartbeat, access, api, standing } = parts
+  const { health, access, api, standing } = parts
   if (api === null && !listenAnyway) return null
   log.info({ host: config.host }, describeAccess(config))
-  const { registry } = context.metrics
+  const { metrics } = context
   return createHttpServer({
     host: config.host,
     port: config.port,
@@ -309,8 +347,12 @@ function composeHttp(
     version,
     log,
     opened: standing.opened,
-    health: composeHealth(context, heartbeat, standing),
-    metrics: { contentType: registry.contentType, render: () => registry.metrics() },
+    health,
+    metrics: {
+      contentType: metrics.registry.contentType,
+      render: () => metrics.render(),
+      answered: (operation, status, ms) => metrics.answered(operation, status, ms),
+    },
     access,
     api,
     dashboardDir: api === null ? null : dashboardDir(),

@@ -37,13 +37,22 @@ export class Ownership {
   private trusted: { leases: readonly Lease[]; until: number } | null = null
   private renewedAt = Number.NEGATIVE_INFINITY
   private heldSince = Number.NEGATIVE_INFINITY
+  /** When it last held something; before that, when it began. */
+  private heldLast: number
   private asideUntil = Number.NEGATIVE_INFINITY
   private assignment: { membership: string; partitions: ReadonlySet<number> } = {
     membership: '',
     partitions: new Set(),
   }
 
-  constructor(private readonly options: OwnershipOptions) {}
+  constructor(private readonly options: OwnershipOptions) {
+    this.heldLast = options.clock.monotonic()
+  }
+
+  /** How long this node has owned nothing; 0 while it owns something. */
+  withoutMs(): number {
+    return this.current().length > 0 ? 0 : this.options.clock.monotonic() - this.heldLast
+  }
 
   /** Partitions with their epochs, as far as they can be trusted now. */
   current(): readonly Lease[] {
@@ -70,6 +79,7 @@ export class Ownership {
     await this.release(this.leases().filter(({ partition }) => !assigned.has(partition)))
     await this.take([...assigned].filter((partition) => !this.held.has(partition)))
     this.options.metrics.partitionsOwned.set(this.held.size)
+    if (this.held.size > 0) this.heldLast = this.options.clock.monotonic()
   }
 
   /**
@@ -174,6 +184,7 @@ export class Ownership {
     for (const { partition, epoch } of taken) {
       this.held.set(partition, { epoch, trustedUntil: sentAt + leaseTtlMs })
     }
+    this.options.metrics.partitionsTaken.inc(taken.length)
     if (taken.length > 0) log.info({ partitions: taken.length, of: wanted.length }, 'took partitions')
   }
 
@@ -183,6 +194,7 @@ export class Ownership {
     for (const { partition } of leases) this.held.delete(partition)
     this.trusted = null
     await this.options.coordination.release(this.options.self(), leases)
+    this.options.metrics.partitionsReleased.inc(leases.length)
     this.options.log.info({ partitions: leases.length }, 'gave partitions back')
   }
 

@@ -10,6 +10,7 @@ export const groups = [
   'API',
   'Alerts',
   'Logs',
+  'Metrics and traces',
   'Client',
 ] as const
 export type Group = (typeof groups)[number]

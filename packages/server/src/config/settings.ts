@@ -2,6 +2,7 @@ import { alertSettings } from './alert-settings.js'
 import { clientSettings } from './client-settings.js'
 import { creationSettings } from './creation-settings.js'
 import type { Setting, ValueOf } from './setting.js'
+import { watchSettings } from './watch-settings.js'
 
 const roles = ['api', 'scheduler', 'worker'] as const
 
@@ -371,6 +372,7 @@ export const settings = {
     default: 'auto',
     doc: '`auto` is `pretty` on a terminal and `json` elsewhere.',
   },
+  ...watchSettings,
   ...clientSettings,
 } as const satisfies Record<string, Setting>
 

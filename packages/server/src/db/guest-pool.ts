@@ -1,5 +1,7 @@
 import pg from 'pg'
+import { systemClock } from '../platform/clock.js'
 import { codeOf } from './errors.js'
+import { poolName } from './measured-pool.js'
 import { connectionConfig, type DatabaseOptions, type Runner } from './pool.js'
 import { type Statement, statement, valuesOf } from './statement.js'
 
@@ -30,6 +32,11 @@ export class GuestPool {
       idleTimeoutMillis: 30_000,
     })
     this.pool.on('error', (error) => options.log.debug({ err: error }, 'idle database connection lost'))
+    options.metrics?.watchPool(poolName(options.applicationName), () => ({
+      idle: this.pool.idleCount,
+      busy: this.pool.totalCount - this.pool.idleCount,
+      waiting: this.line.length,
+    }))
   }
 
   /** Begins a transaction, as soon as a connection is free. A statement of it may take `longestMs`. */
@@ -64,8 +71,11 @@ export class GuestPool {
       this.free -= 1
       return Promise.resolve()
     }
+    const { metrics, applicationName } = this.options
+    const begun = systemClock.monotonic()
     return new Promise((resolve, reject) => {
       const next = () => {
+        metrics?.waited(poolName(applicationName), systemClock.monotonic() - begun)
         signal.removeEventListener('abort', leave)
         resolve()
       }

@@ -2,6 +2,9 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { placeElements, plainElements } from './array-text.js'
 import { codeOf, isDatabaseUnavailable } from './errors.js'
+import { systemClock } from '../platform/clock.js'
+import type { DatabaseMetrics } from '../platform/metrics.js'
+import { MeasuredPool } from './measured-pool.js'
 import { type Statement, valuesOf } from './statement.js'
 import { wholeDefinition } from './stored-definition.js'
 
@@ -11,6 +14,8 @@ export interface DatabaseOptions {
   statementTimeoutMs: number
   applicationName: string
   log: Logger
+  /** Told of every statement, and of every wait for a connection. */
+  metrics?: DatabaseMetrics
   /**
    * Given, its connections work as the role that row-level security confines to one tenant, and this says to which: null,
    * and they see nothing. Left out, they work as the role of the fleet, which sees every tenant.
@@ -45,7 +50,7 @@ export class Database implements Runner {
 
   constructor(options: DatabaseOptions) {
     this.options = options
-    this.pool = new pg.Pool({
+    this.pool = new MeasuredPool(options, {
       ...connectionConfig(options),
       max: options.poolSize,
       idleTimeoutMillis: 30_000,
@@ -64,6 +69,25 @@ export class Database implements Runner {
   }
 
   async run<Params extends object, Row extends object>(
+    statement: Statement<Params, Row>,
+    params: Params,
+  ): Promise<Row[]> {
+    return this.timed(statement.stage, () => this.ask(statement, params))
+  }
+
+  /** A statement carries many runs: what is timed is not each of them. */
+  private async timed<Result>(stage: string, work: () => Promise<Result>): Promise<Result> {
+    const { metrics } = this.options
+    if (metrics === undefined) return work()
+    const begun = systemClock.monotonic()
+    try {
+      return await work()
+    } finally {
+      metrics.ran(stage, systemClock.monotonic() - begun)
+    }
+  }
+
+  private async ask<Params extends object, Row extends object>(
     statement: Statement<Params, Row>,
     params: Params,
   ): Promise<Row[]> {
@@ -112,7 +136,10 @@ export class Database implements Runner {
     try {
       await client.query(begin)
       const result = await work({
-        run: async (statement, params) => rowsOf(statement, await client.query(queryOf(statement, params))),
+        run: (statement, params) =>
+          this.timed(statement.stage, async () =>
+            rowsOf(statement, await client.query(queryOf(statement, params))),
+          ),
         apart: (part) => apart(client, part),
       })
       await client.query('COMMIT')

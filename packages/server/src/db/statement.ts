@@ -20,6 +20,8 @@ export interface Statement<Params, Row> {
   readonly params: readonly string[]
   /** Of each parameter. */
   readonly paramTypes: readonly string[]
+  /** The room whose it is: a stage of the pipeline, or `cluster`, `db`. */
+  readonly stage: string
   /**
    * Not prepared under a name but planned for each call. For statements over the queue, which is empty one moment and
    * holds half a million rows the next: a plan kept from the empty table would scan the full one.
@@ -64,9 +66,15 @@ export function parseStatement<Params extends object, Row extends object>(
     text,
     params,
     paramTypes: [...types.values()],
+    stage: stageOf(file),
     plannedEachTime: /^--\s*@plan\s+each-time\s*$/m.test(source),
     wholeDefinitions: /^--\s*@whole\s+definition\s*$/m.test(source),
   }
+}
+
+function stageOf(file: string): string {
+  const [room = '', stage = '', ...deeper] = file.split(/[/\\]/)
+  return room === 'pipeline' && deeper.length > 0 ? stage : room
 }
 
 export function valuesOf(statement: Statement<never, object>, params: object): ParamValue[] {

@@ -72,6 +72,7 @@ export const needs: Readonly<Record<string, Need | 'open'>> = {
   getStats: read,
   getStatsHistory: read,
   streamStats: read,
+  getStatus: readForWork,
   getRun: readForWork,
   cancelRun: change,
   retryRun: change,

@@ -73,6 +73,7 @@ import type {
   RotateKeyInput,
   ScheduleExplanation,
   SchedulePreview,
+  ServiceStatus,
   SigningSecret,
   SkipInput,
   Stats,
@@ -397,12 +398,16 @@ export interface HealthCheck {
 
 export interface HealthPort {
   live(): boolean
+  /** Of the whole fleet, as this process knows it; asks nobody. */
+  status(): ServiceStatus
   ready(): Promise<{ ready: boolean; checks: Record<string, HealthCheck> }>
 }
 
 export interface MetricsPort {
   contentType: string
   render(): Promise<string>
+  /** Told of every answer, with the operationId of its call. */
+  answered?(operation: string | undefined, status: number, durationMs: number): void
 }
 
 export interface ApiPorts {

@@ -40,6 +40,7 @@ import { addRunStreamRoute } from './routes/run-stream.js'
 import { addScheduleRoutes } from './routes/schedules.js'
 import { addSigningSecretRoutes } from './routes/signing-secrets.js'
 import { addStatsRoute } from './routes/stats.js'
+import { addStatusRoute } from './routes/status.js'
 import { addTargetRoutes } from './routes/targets.js'
 import { addTickRoutes } from './routes/ticks.js'
 import { addTenantRoutes } from './routes/tenants.js'
@@ -74,6 +75,7 @@ export function buildApp(options: AppOptions): { app: FastifyInstance; routes: r
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   readOnlyJson(app)
   addCommonHeaders(app, options.log)
+  countAnswers(app, options.metrics)
   addComponents(app)
   app.register(async (scope) => {
     await collectOpenApi(scope, options.version)
@@ -82,7 +84,9 @@ export function buildApp(options: AppOptions): { app: FastifyInstance; routes: r
       authenticate(guarded, options.access)
       addHealthRoutes(guarded, options.health, options.metrics)
       const { maxBulkBodyBytes = defaultBulkBodyBytes } = options
-      if (api !== null) await guarded.register(addApi, { prefix: '/api/v1', ports: api, maxBulkBodyBytes })
+      if (api === null) return
+      const { health } = options
+      await guarded.register(addApi, { prefix: '/api/v1', ports: api, health, maxBulkBodyBytes })
     })
     if (api === null) return
     // Its files hold no data: what they show is asked of the API.
@@ -160,9 +164,17 @@ function addCommonHeaders(app: FastifyInstance, log: Logger): void {
   })
 }
 
+function countAnswers(app: FastifyInstance, metrics: MetricsPort): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const schema = request.routeOptions.schema as { operationId?: string } | undefined
+    metrics.answered?.(schema?.operationId, reply.statusCode, reply.elapsedTime)
+    done()
+  })
+}
+
 function addApi(
   app: FastifyInstance,
-  { ports, maxBulkBodyBytes }: { ports: ApiPorts; maxBulkBodyBytes: number },
+  { ports, health, maxBulkBodyBytes }: { ports: ApiPorts; health: HealthPort; maxBulkBodyBytes: number },
   done: () => void,
 ): void {
   app.addHook('onRequest', (request, _reply, done) => {
@@ -186,6 +198,7 @@ function addApi(
   addRunStreamRoute(app, ports.runStreams)
   addOperationRoutes(app, ports.operations, ports.idempotency)
   addStatsRoute(app, ports.stats)
+  addStatusRoute(app, health)
   addDeadLetterRoutes(app, ports.deadLetters)
   addRedriveRoutes(app, ports.deadLetters)
   addSigningSecretRoutes(app, ports.signingSecrets)

@@ -52,7 +52,7 @@ function callerOf(about: Request, access: AccessPort): Caller | Promise<Caller> 
   const key = keyOf(about.request)
   if (key !== null) return keyedCallerOf(about, key, access)
   if (access.required) throw unauthenticated('The request has no Authorization header.')
-  const caller = new LocalCaller(about.operation, about.request.id)
+  const caller = new LocalCaller(about.operation, about.request.id, traceparentOf(about.request))
   checkNeed(about.operation, caller)
   return caller
 }
@@ -75,6 +75,7 @@ async function keyedCallerOf(
     ...rest,
     operation,
     requestId: request.id,
+    traceparent: traceparentOf(request),
     actor: name,
     get signal() {
       return signalOf(reply, key, access)
@@ -96,11 +97,17 @@ class LocalCaller implements Caller {
   constructor(
     readonly operation: string,
     readonly requestId: string,
+    readonly traceparent: string | undefined,
   ) {}
 
   get signal(): AbortSignal {
     return new AbortController().signal
   }
+}
+
+function traceparentOf({ headers }: FastifyRequest): string | undefined {
+  const { traceparent } = headers
+  return typeof traceparent === 'string' ? traceparent : undefined
 }
 
 const signals = new WeakMap<FastifyReply, AbortSignal>()

@@ -129,6 +129,7 @@ describe('the OpenAPI document', () => {
         'RevealedKey',
         'RotateKeyInput',
         'Self',
+        'ServiceStatus',
         'Tenant',
         'TenantInput',
         'TenantList',

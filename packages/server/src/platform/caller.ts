@@ -14,6 +14,8 @@ export interface Caller {
   /** The operationId of the call. */
   readonly operation: string
   readonly requestId: string
+  /** The trace context that came with it, as it came. */
+  readonly traceparent?: string | undefined
   /** Aborts within a second after the key was revoked or expired: for answers that go on longer than that. */
   readonly signal: AbortSignal
 }

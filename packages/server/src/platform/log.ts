@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { withoutSecrets } from './secrets-in-text.js'
 
 export interface LogOptions {
   level: string
@@ -10,7 +11,14 @@ export interface LogOptions {
  * machines.
  */
 export function createLog(options: LogOptions, write: (line: string) => void = toStderr): Logger {
-  const stream = options.format === 'json' ? { write } : { write: (line: string) => write(prettyLine(line)) }
+  const pretty = options.format === 'pretty'
+  // The finished line, whatever it was made of: no field has to be known as one that might hold a secret.
+  const stream = {
+    write(line: string) {
+      const safe = withoutSecrets(line)
+      write(pretty ? prettyLine(safe) : safe.replace(leftByJson, escaped))
+    },
+  }
   return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream)
 }
 
@@ -47,8 +55,12 @@ function plain(value: unknown): string {
 
 /** A job's name or an error's text may hold newlines or escape codes: they stay visible and harmless. */
 function printable(text: string): string {
-  return text.replace(
-    /[\u0000-\u001f\u007f-\u009f]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, escaped)
+}
+
+/** JSON lets these stand, and a terminal that shows the line acts on them. */
+const leftByJson = /[\u007f-\u009f\u2028\u2029]/g
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -29,6 +29,7 @@ export class Service {
   private woken = false
   private failuresInARow = 0
   private progressedAt: number
+  private passBegun: number | null = null
 
   constructor(options: ServiceOptions) {
     this.options = options
@@ -65,6 +66,11 @@ export class Service {
     return this.options.clock.monotonic() - this.progressedAt
   }
 
+  /** How long the pass under way has taken so far; 0 between passes. */
+  inPassMs(): number {
+    return this.passBegun === null ? 0 : this.options.clock.monotonic() - this.passBegun
+  }
+
   private async run(): Promise<void> {
     const { signal } = this.stopping
     while (!signal.aborted) {
@@ -77,6 +83,7 @@ export class Service {
   private async pass(): Promise<boolean> {
     const { name, log, metrics, clock } = this.options
     const begun = clock.monotonic()
+    this.passBegun = begun
     try {
       const more = await this.runOnce()
       this.failuresInARow = 0
@@ -93,6 +100,8 @@ export class Service {
         'loop failed',
       )
       return false
+    } finally {
+      this.passBegun = null
     }
   }
 

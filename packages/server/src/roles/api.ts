@@ -23,6 +23,7 @@ import { checkTarget } from '../targets/check.js'
 import { composeAlertPorts } from './alerts.js'
 import type { Context, Hints } from './context.js'
 import { composeInterventions } from './interventions.js'
+import { traceJobs } from './registration-spans.js'
 import type { RunStreams } from './run-streams.js'
 import { addressGuardOf } from './worker.js'
 
@@ -61,6 +62,7 @@ export function composeApi(
     lateToleranceMs,
     checkTarget: (target) => checkTarget(target, guard),
     onChanged: hints.jobChanged,
+    onBatch: (jobs) => context.metrics.batch('register', jobs),
     ...(hints.runFired !== undefined && { onTriggered: hints.runFired }),
   })
   const calendars = new Calendars({ database, lateToleranceMs, onChanged: hints.jobChanged })
@@ -75,8 +77,9 @@ export function composeApi(
     },
   )
   const alerts = composeAlertPorts(context, database, (tenant, jobId) => registry.find(tenant, jobId))
+  const { traces } = context
   return {
-    jobs: registry,
+    jobs: traces === null ? registry : traceJobs(registry, traces.tracing, () => databaseClock.atLeast()),
     idempotency,
     ticks: new Ticks({ database, onChanged: hints.jobChanged }),
     backfills: new Backfills({

@@ -5,8 +5,11 @@ import type { Config } from '../config.js'
 import type { DatabaseClock } from '../db/database-clock.js'
 import type { Database } from '../db/pool.js'
 import type { Clock } from '../platform/clock.js'
+import type { JobSeries } from '../pipeline/monitor/job-series.js'
 import type { Metrics } from '../platform/metrics.js'
 import { Service } from '../platform/service.js'
+import type { Tracing } from '../platform/tracing.js'
+import type { RunSpans } from './run-spans.js'
 
 /** What every role stands on. */
 export interface Context {
@@ -18,6 +21,15 @@ export interface Context {
   clock: Clock
   log: Logger
   metrics: Metrics
+  jobSeries: JobSeries
+  /** Null where nobody traces. */
+  traces: Traces | null
+}
+
+/** Where spans go, and those of runs. */
+export interface Traces {
+  tracing: Tracing
+  runs: RunSpans
 }
 
 /** Hints between the roles of one process. Other processes find the same by polling: nothing depends on a hint. */

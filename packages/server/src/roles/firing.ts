@@ -2,10 +2,37 @@ import type { Ownership } from '../cluster/ownership.js'
 import type { Events } from '../pipeline/alert/events.js'
 import type { HandOver } from '../pipeline/fire/hand-over.js'
 import { Rezone } from '../pipeline/fire/rezone.js'
-import { FireTier } from '../pipeline/fire/tier.js'
-import { incarnationName } from '../platform/ids.js'
+import { FireTier, type FireTierOptions } from '../pipeline/fire/tier.js'
+import { incarnationName, jobIdOf } from '../platform/ids.js'
 import type { Service } from '../platform/service.js'
 import { type Context, loop } from './context.js'
+import type { RunSpans } from './run-spans.js'
+
+/** A tick is told as the run that it became. */
+function firedSpans(spans: RunSpans, now: () => number): Pick<FireTierOptions, 'told' | 'toldCaughtUp'> {
+  return {
+    told({ timer, runDue }, at) {
+      if (runDue === null) return
+      const { job, partition, version, uuid } = timer
+      const identity = { due: runDue, job, partition, origin: 0, seq: 0 }
+      spans.fired({ ...identity, jobId: jobIdOf(uuid), version, at, catchUp: false })
+    },
+    toldCaughtUp({ replay, origin, seq }) {
+      const { job, partition, version, uuid, cursor_ms: due } = replay
+      spans.fired({
+        due,
+        job,
+        partition,
+        origin,
+        seq,
+        jobId: jobIdOf(uuid),
+        version,
+        at: now(),
+        catchUp: true,
+      })
+    },
+  }
+}
 
 export interface FiringRole {
   services: Service[]
@@ -56,6 +83,7 @@ export function composeFiring(
     onFired,
     onCaughtUp,
     ...(handOver !== null && { handOver }),
+    ...(context.traces !== null && firedSpans(context.traces.runs, () => databaseClock.atLeast())),
     raise: (event) => events.raise({ tenant: null, ...event }),
     resolve: (fingerprint) => events.resolve(fingerprint),
     wake: () => firing.wake(),

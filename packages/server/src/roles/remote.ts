@@ -1,3 +1,4 @@
+import type { JobDefinition } from '@carillon/contract'
 import { RemoteWatch } from '../cluster/postgres/remote-watch.js'
 import { RemoteWorkers } from '../cluster/postgres/remote-workers.js'
 import type { LeasesPort } from '../http/api.js'
@@ -8,6 +9,7 @@ import { RemoteClosing } from '../pipeline/remote/closing.js'
 import { Deadlines } from '../pipeline/remote/deadlines.js'
 import { RemoteLeases, type RemotePorts } from '../pipeline/remote/leases.js'
 import { Polls } from '../pipeline/remote/polls.js'
+import type { AttemptResult, CloseAnswer } from '../pipeline/run.js'
 import type { Service } from '../platform/service.js'
 import { version } from '../version.js'
 import { type Context, loop } from './context.js'
@@ -27,7 +29,8 @@ const pollMs = 1_000
 
 /** What workers over HTTP call: their leases, heartbeats and results. Their lives are their own, not this process's. */
 export function composeRemote(context: Context): RemoteRole {
-  const { config, database, databaseClock, clock, log, metrics } = context
+  const { config, database, databaseClock, clock, log, metrics, jobSeries, traces } = context
+  const jobIds = new WeakMap<JobDefinition, string>()
   const lives = new RemoteWorkers(database, version)
   const lanes = new LaneLook(database, clock)
   // Nothing is leased before its time: there is no start line over there that would hold it back.
@@ -56,9 +59,16 @@ export function composeRemote(context: Context): RemoteRole {
       runsCameBack()
     },
     revoked: (worker) => queue.revoked(worker),
-    definitions: (wanted) => queue.definitions(wanted),
+    definitions: async (wanted) => {
+      const found = await queue.definitions(wanted)
+      for (const definition of found.values()) {
+        jobSeries.meet(definition)
+        if (traces !== null) jobIds.set(definition.definition, definition.jobId)
+      }
+      return found
+    },
     close: async (result) => {
-      const answer = await record.close(result)
+      const answer = await watched(context, jobIds, result, record.close(result))
       lanes.freed(result.run.job)
       polls.hint()
       return answer
@@ -71,6 +81,9 @@ export function composeRemote(context: Context): RemoteRole {
     log,
     metrics,
     leaseMs: config.runLeaseSeconds * 1000,
+    ...(traces !== null && {
+      told: (run, { jobId }, at) => traces.runs.leasedFor(run, jobId, at),
+    }),
   })
   const closing = new RemoteClosing({
     ports,
@@ -92,6 +105,18 @@ export function composeRemote(context: Context): RemoteRole {
     endPolls: () => polls.end(),
     close: () => record.giveUp(),
   }
+}
+
+/** Whoever asked to hear of this job, or of all runs, does. */
+function watched(
+  { jobSeries, traces }: Context,
+  jobIds: WeakMap<JobDefinition, string>,
+  result: AttemptResult,
+  closing: Promise<CloseAnswer>,
+): Promise<CloseAnswer> {
+  const jobId = result.definition === null ? undefined : jobIds.get(result.definition)
+  const told = jobSeries.asks(result) ? jobSeries.told(result, closing) : closing
+  return traces === null || jobId === undefined ? told : traces.runs.remoteClosed(result, jobId, told)
 }
 
 export interface RemoteWatchRole {

@@ -5,7 +5,7 @@ import type { RunAttempt } from '../pipeline/execute/attempt.js'
 import { deliver, type Targets } from '../pipeline/execute/deliver.js'
 import type { HandOver } from '../pipeline/fire/hand-over.js'
 import { type Closed, type Delivered, isClosed } from '../pipeline/execute/delivered.js'
-import { Worker } from '../pipeline/execute/worker.js'
+import { Worker, type WorkerPorts } from '../pipeline/execute/worker.js'
 import { outcomeOf } from '../pipeline/protect/outcome.js'
 import { HostReports } from '../pipeline/protect/reports.js'
 import { Leasing } from '../pipeline/queue/leasing.js'
@@ -13,6 +13,7 @@ import { Closer, closeWithin } from '../pipeline/record/closer.js'
 import type { LeasedRun, RunDefinition } from '../pipeline/run.js'
 import { refreshMs, SecretCache } from '../pipeline/sign/secret-cache.js'
 import { Secrets } from '../pipeline/sign/secrets.js'
+import { runIdOf } from '../platform/ids.js'
 import type { Service } from '../platform/service.js'
 import { type AddressGuardOptions, createAddressGuard } from '../targets/address-guard.js'
 import { createCommandTarget } from '../targets/command.js'
@@ -21,7 +22,7 @@ import type { Attempt } from '../targets/target.js'
 import { createTaskTarget } from '../targets/task.js'
 import type { TaskRegistry } from '../targets/task-registry.js'
 import { keepResult } from '../targets/task-result.js'
-import { type Context, loop } from './context.js'
+import { type Context, loop, type Traces } from './context.js'
 
 export interface WorkerRole {
   services: Service[]
@@ -49,7 +50,7 @@ const reportMs = 300
 
 /** Leases runs, starts each at its instant, delivers it and records what came of it. */
 export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole {
-  const { config, database, databaseClock, membership, clock, log, metrics } = context
+  const { config, database, databaseClock, membership, clock, log, metrics, jobSeries } = context
   const secrets = composeSecrets(context)
   const targets = composeTargets(context, tasks, (tenant) => secrets.secretsOf(tenant))
   const queue = new Leasing({
@@ -66,8 +67,10 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   const effects = composeEffects(context, doubtful, freed)
   const effectsOf = (attempt: RunAttempt) => effects.of(attempt)
   const hosts = new HostReports({ database, clock, log })
+  const { traces } = context
+  const tells = log.isLevelEnabled('debug')
   const worker: Worker = new Worker({
-    ports: {
+    ports: withSpans(traces, {
       lease: (holder, most) => queue.lease(holder, most),
       held: (holder) => queue.held(holder),
       revoked: (holder) => queue.revoked(holder),
@@ -76,14 +79,19 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       definitions: (wanted) => queue.definitions(wanted),
       deliver(run, definition, stop, begun) {
         const { type } = definition.definition.target
+        jobSeries.meet(definition)
         const delivering = deliver(targets, run, definition, stop, begun, type === 'task' ? effectsOf : null)
-        if (type !== 'http') return delivering
-        return delivering.then((it) => noted(hosts, run, definition, it, () => reporting.wake()))
+        const told = tells ? delivering.then((it) => tellFailure(log, run, definition, it)) : delivering
+        if (type !== 'http') return told
+        return told.then((it) => noted(hosts, run, definition, it, () => reporting.wake()))
       },
-      close: (result) => record.close(result),
+      close: (result) => {
+        const closing = record.close(result)
+        return jobSeries.asks(result) ? jobSeries.told(result, closing) : closing
+      },
       behind: () => record.behind(),
       drained: async () => void (await Promise.all([record.drained(), doubtful.drained()])),
-    },
+    }),
     clock,
     databaseClock,
     log,
@@ -102,7 +110,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   return {
     services: [leasing, looking, reconciling, refreshing, reporting],
     worker,
-    handOver: handOverTo(worker, { tasks: tasks.names(), commands: config.allowCommands }),
+    handOver: handOverTo(worker, traces, { tasks: tasks.names(), commands: config.allowCommands }),
     runFired: () => leasing.wake(),
     runsCameBack() {
       queue.lookFully()
@@ -123,6 +131,25 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   }
 }
 
+/** Attempts that fail are on record: in the log they are for those who look closely. */
+function tellFailure(
+  log: Context['log'],
+  run: LeasedRun,
+  { jobId }: RunDefinition,
+  delivered: Delivered | Closed,
+): Delivered | Closed {
+  if (!isClosed(delivered) && delivered.outcome === 'failed') {
+    const { reason, error } = delivered
+    log.debug({ job: jobId, run: runIdOf(run), attempt: run.attempt, reason, error }, 'an attempt failed')
+  }
+  return delivered
+}
+
+/** Where nobody traces, the ports as they are. */
+function withSpans(traces: Traces | null, ports: WorkerPorts): WorkerPorts {
+  return traces === null ? ports : traces.runs.around(ports)
+}
+
 /** Notes what a call says of its host, and tells at once what decides about an open breaker. */
 function noted(
   hosts: HostReports,
@@ -137,8 +164,12 @@ function noted(
   return delivered
 }
 
-function handOverTo(worker: Worker, serves: { tasks: readonly string[]; commands: boolean }): HandOver {
-  return {
+function handOverTo(
+  worker: Worker,
+  traces: Traces | null,
+  serves: { tasks: readonly string[]; commands: boolean },
+): HandOver {
+  const handOver: HandOver = {
     ready: (runs, until) => worker.room.ready(runs, until),
     mostAtOnce: worker.room.mostAtOnce,
     offer(runs) {
@@ -146,6 +177,7 @@ function handOverTo(worker: Worker, serves: { tasks: readonly string[]; commands
       return offer && { ...offer, ...serves }
     },
   }
+  return traces === null ? handOver : traces.runs.aroundHandOver(handOver)
 }
 
 async function closeAll(open: readonly { close(): Promise<unknown> }[]): Promise<void> {
@@ -210,7 +242,7 @@ export function addressGuardOf(config: Context['config']) {
 }
 
 function composeTargets(
-  { config, databaseClock, log }: Context,
+  { config, databaseClock, log, traces }: Context,
   tasks: TaskRegistry,
   secretsOf: (tenant: number) => Promise<readonly Uint8Array[]>,
 ): Targets {
@@ -222,8 +254,10 @@ function composeTargets(
       error: (message: string, fields?: object) => line.error(fields ?? {}, message),
     }
   }
+  const isTraced = traces === null ? {} : { isTraced: (trace: string) => traces.tracing.wants(trace) }
   return {
     http: createHttpTarget({
+      ...isTraced,
       guard: addressGuardOf(config),
       now: () => databaseClock.atLeast(),
       connectionsPerOrigin: config.workerConcurrency,
@@ -231,6 +265,7 @@ function composeTargets(
     }),
     task: createTaskTarget(tasks, { logFor }),
     command: createCommandTarget({
+      ...isTraced,
       allowed: config.allowCommands,
       inherited: readEnvironment(),
       graceMs: graceOf(config),

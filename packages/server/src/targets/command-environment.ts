@@ -1,5 +1,5 @@
 import type { CommandTarget } from '@carillon/contract'
-import { traceparent } from './signing.js'
+import { type IsTraced, traceparent } from './signing.js'
 import type { Attempt } from './target.js'
 import { utcText } from '../time/iso-text.js'
 
@@ -19,6 +19,7 @@ export function commandEnvironment(
   inherited: Environment,
   target: CommandTarget,
   attempt: Attempt,
+  isTraced?: IsTraced,
 ): Record<string, string> {
   const ours: Record<string, string> = {
     CARILLON_JOB_ID: attempt.jobId,
@@ -29,7 +30,7 @@ export function commandEnvironment(
     CARILLON_FENCING_TOKEN: String(attempt.token),
     CARILLON_IDEMPOTENCY_KEY: attempt.idempotencyKey,
     CARILLON_CATCH_UP: String(attempt.catchUp),
-    TRACEPARENT: traceparent(attempt),
+    TRACEPARENT: traceparent(attempt, isTraced),
   }
   const payload = payloadText(attempt)
   if (Buffer.byteLength(payload) <= mostPayloadBytes) ours['CARILLON_PAYLOAD'] = payload

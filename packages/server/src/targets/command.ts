@@ -1,5 +1,6 @@
 import type { CommandTarget } from '@carillon/contract'
 import { commandProblems } from './check-command.js'
+import type { IsTraced } from './signing.js'
 import { commandEnvironment, type Environment, payloadText } from './command-environment.js'
 import { type Command, CommandProcess, type Exit, StartError } from './command-process.js'
 import { cancelledBecause, type Ending, seconds, withinDeadline } from './deadline.js'
@@ -15,6 +16,7 @@ export interface CommandTargetOptions {
   inherited: Environment
   /** How long after SIGTERM a command may clean up before SIGKILL. */
   graceMs?: number
+  isTraced?: IsTraced
 }
 
 const outputBytes = 4_096
@@ -27,7 +29,7 @@ const hopeless = new Set(['E2BIG', 'ENAMETOOLONG', 'ERR_INVALID_ARG_VALUE', 'ERR
 
 /** Runs commands as processes of this machine, each attempt in a process group of its own. */
 export function createCommandTarget(options: CommandTargetOptions): Target<CommandTarget> {
-  const { allowed, inherited, graceMs = 5_000 } = options
+  const { allowed, inherited, graceMs = 5_000, isTraced } = options
   const running = new Set<CommandProcess>()
   const killAll = () => {
     for (const command of running) command.kill()
@@ -37,7 +39,7 @@ export function createCommandTarget(options: CommandTargetOptions): Target<Comma
 
   async function run(target: CommandTarget, attempt: Attempt, stop: StopSwitch): Promise<Outcome> {
     const output = new OutputTail(outputBytes)
-    const command = new CommandProcess(commandOf(target, attempt, inherited), output)
+    const command = new CommandProcess(commandOf(target, attempt, inherited, isTraced), output)
     running.add(command)
     try {
       const ending = await withinDeadline(() => command.over, attempt.timeoutMs, stop)
@@ -78,12 +80,17 @@ const notAllowed =
   'This worker does not run commands. Start workers that may with --allow-commands, and only on machines where ' +
   'everybody who may register jobs may also run programs.'
 
-function commandOf(target: CommandTarget, attempt: Attempt, inherited: Environment): Command {
+function commandOf(
+  target: CommandTarget,
+  attempt: Attempt,
+  inherited: Environment,
+  isTraced: IsTraced | undefined,
+): Command {
   const [program = '', ...rest] = target.argv ?? ['/bin/sh', '-c', target.shell ?? '']
   return {
     program,
     arguments: rest,
-    env: commandEnvironment(inherited, target, attempt),
+    env: commandEnvironment(inherited, target, attempt, isTraced),
     ...(target.cwd !== undefined && { cwd: target.cwd }),
     input: payloadText(attempt),
   }

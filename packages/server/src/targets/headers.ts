@@ -1,4 +1,4 @@
-import { traceparent } from './signing.js'
+import { type IsTraced, traceparent } from './signing.js'
 import type { Attempt } from './target.js'
 import { utcText } from '../time/iso-text.js'
 
@@ -53,11 +53,12 @@ export interface DeliveryHeaders {
   /** Whether a redirect has made a plain GET of it. */
   bodyDropped: boolean
   signature: readonly (readonly [string, string])[]
+  isTraced?: IsTraced
 }
 
 /** Flat name, value, … list: a job's own headers over ours, but never over a reserved one. */
 export function deliveryHeaders(delivery: DeliveryHeaders): string[] {
-  const { attempt, own, contentType, foreign, bodyDropped, signature } = delivery
+  const { attempt, own, contentType, foreign, bodyDropped, signature, isTraced } = delivery
   const headers = new Map<string, [string, string]>()
   const set = (name: string, value: string) => headers.set(name.toLowerCase(), [name, value])
   set('user-agent', 'Carillon/0.1')
@@ -76,7 +77,7 @@ export function deliveryHeaders(delivery: DeliveryHeaders): string[] {
   set('Carillon-Fencing-Token', String(attempt.token))
   set('Carillon-Catch-Up', String(attempt.catchUp))
   set('Idempotency-Key', asciiOnly(attempt.idempotencyKey))
-  set('traceparent', traceparent(attempt))
+  set('traceparent', traceparent(attempt, isTraced))
   for (const [name, value] of signature) set(name, value)
   return [...headers.values()].flat()
 }

@@ -4,7 +4,7 @@ import { parseBody } from './body-template.js'
 import { deliveryHeaders } from './headers.js'
 import { Answer } from './http-answer.js'
 import { type Hop, isRedirect, nextHop } from './redirects.js'
-import { SigningError, signatureHeaders } from './signing.js'
+import { type IsTraced, SigningError, signatureHeaders } from './signing.js'
 import { capText } from './storable.js'
 import { isSuccess } from './success-codes.js'
 import type { Attempt } from './target.js'
@@ -22,6 +22,7 @@ export interface Exchange {
   now: () => number
   secrets: () => Promise<readonly Uint8Array[]>
   progress: { call: string; answer?: Answer }
+  isTraced?: IsTraced
 }
 
 export interface Body {
@@ -92,7 +93,7 @@ export async function exchange(work: Exchange, first: Hop, signal: AbortSignal):
 }
 
 async function request(
-  { agent, target, attempt, body, now }: Exchange,
+  { agent, target, attempt, body, now, isTraced }: Exchange,
   { url, method, withBody, foreign }: Hop,
   secrets: readonly Uint8Array[],
   signal: AbortSignal,
@@ -110,6 +111,7 @@ async function request(
       foreign,
       bodyDropped: body !== null && sent === null,
       signature: signatureHeaders(message, secrets),
+      ...(isTraced && { isTraced }),
     }),
     body: sent?.bytes ?? null,
     signal,

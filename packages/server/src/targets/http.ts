@@ -6,7 +6,7 @@ import { cancelledBecause, type Ending, seconds, withinDeadline } from './deadli
 import { createGuardedConnector } from './guarded-connector.js'
 import { judge } from './http-answer.js'
 import { type Body, bodyOf, callOf, type Exchange, exchange } from './http-exchange.js'
-import { SigningError } from './signing.js'
+import { type IsTraced, SigningError } from './signing.js'
 import { capText, storableText } from './storable.js'
 import type { Attempt, FailureReason, Outcome, Target } from './target.js'
 
@@ -20,6 +20,7 @@ export interface HttpTargetOptions {
   lookup?: LookupFunction
   /** What to sign a tenant's deliveries with, newest first: several while a secret is being replaced. */
   secretsOf?: (tenant: number) => Promise<readonly Uint8Array[]>
+  isTraced?: IsTraced
 }
 
 const errorBytes = 4_096
@@ -59,7 +60,8 @@ export function createHttpTarget(options: HttpTargetOptions): Target<HttpTarget>
         return failed('invalid_target', `${progress.call} cannot be sent: ${describe(error)}`, false)
       }
       const secrets = async () => (await options.secretsOf?.(attempt.tenant)) ?? []
-      const work = { agent, target, attempt, body, now: options.now, secrets, progress }
+      const { now, isTraced } = options
+      const work = { agent, target, attempt, body, now, secrets, progress, ...(isTraced && { isTraced }) }
       const ending = await withinDeadline(
         (inner) => exchange(work, first, inner.signal),
         attempt.timeoutMs,

@@ -1,4 +1,5 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
+import { attemptSpanId, runTraceId } from '../platform/trace-ids.js'
 import type { Attempt } from './target.js'
 
 /** Standard Webhooks (https://www.standardwebhooks.com), version 1, symmetric. */
@@ -49,12 +50,14 @@ export function secretText(secret: Uint8Array): string {
   return `${secretPrefix}${Buffer.from(secret).toString('base64')}`
 }
 
-/**
- * W3C trace context: one trace per run, one parent per attempt. Derived, not drawn, so that attempts in different
- * processes share their trace. The job's id, a UUID, keeps traces of two installations apart.
- */
-export function traceparent({ jobId, runId, token }: Pick<Attempt, 'jobId' | 'runId' | 'token'>): string {
-  const trace = createHash('sha256').update(`trace ${jobId} ${runId}`).digest('hex').slice(0, 32)
-  const parent = createHash('sha256').update(`attempt ${jobId} ${runId} ${token}`).digest('hex').slice(0, 16)
-  return `00-${trace}-${parent}-01`
+/** Whether spans of this trace are kept: what follows from a delivery had better not be kept without it. */
+export type IsTraced = (traceId: string) => boolean
+
+/** W3C trace context: one trace per run, one parent per attempt. Where nobody traces here, the target may begin to. */
+export function traceparent(
+  { jobId, runId, token }: Pick<Attempt, 'jobId' | 'runId' | 'token'>,
+  isTraced: IsTraced = () => true,
+): string {
+  const trace = runTraceId(jobId, runId)
+  return `00-${trace}-${attemptSpanId(jobId, runId, token)}-${isTraced(trace) ? '01' : '00'}`
 }

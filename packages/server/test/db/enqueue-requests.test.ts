@@ -173,7 +173,18 @@ describe('an enqueued task', () => {
     const config = loadConfig({ env: { CARILLON_MAX_JOBS: '2', CARILLON_MAX_BODY_BYTES: '2000' } })
     const { clock } = house()
     const coordination = undefined as never
-    const context = { config, database, databaseClock, coordination, membership, clock, metrics }
+    const jobSeries = undefined as never
+    const context = {
+      config,
+      database,
+      databaseClock,
+      coordination,
+      membership,
+      clock,
+      metrics,
+      jobSeries,
+      traces: null,
+    }
     const raised: { kind: string; detail: unknown }[] = []
     const events = { raise: (event: { kind: string; detail: unknown }) => raised.push(event) }
     const hints = { jobChanged: () => undefined, runFired: () => undefined }

@@ -4,6 +4,7 @@ import { buildApp } from '../../src/http/app.js'
 import { createKey } from '../../src/main.js'
 import { KeyRing } from '../../src/pipeline/access/key-ring.js'
 import { composeApi } from '../../src/roles/api.js'
+import { JobSeries } from '../../src/pipeline/monitor/job-series.js'
 import type { Context } from '../../src/roles/context.js'
 import { composeRemote } from '../../src/roles/remote.js'
 import { composeRunStreams } from '../../src/roles/run-streams.js'
@@ -44,6 +45,8 @@ export async function openApi(house: House, node: TestNode, required = true): Pr
     clock,
     log: silentLog,
     metrics,
+    jobSeries: new JobSeries({ database, metrics, tag: 'monitor', most: 10 }),
+    traces: null,
   }
   const remote = composeRemote(context)
   const streams = composeRunStreams(context)

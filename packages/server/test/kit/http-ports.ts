@@ -4,6 +4,7 @@ import {
   type JobInput,
   type Run,
   type RunDetail,
+  type ServiceStatus,
   type Stats,
   type JobVersion,
 } from '@carillon/contract'
@@ -195,8 +196,15 @@ const noStats: Stats = {
   catch_up: { replays: 0, ticks: 0 },
 }
 
+export const statusOk: ServiceStatus = {
+  ...{ state: 'ok', reasons: [], lag_ms: 0, oldest_ready_ms: 0, partitions_unowned: 0, counted_ms_ago: 100 },
+  alive: { api: 1, scheduler: 1, worker: 1 },
+  node: { node: 'node_1', roles: ['api'], version: '0.0.0', partitions: 256 },
+}
+
 export const healthy: HealthPort = {
   live: () => true,
+  status: () => statusOk,
   ready: () => Promise.resolve({ ready: true, checks: { database: { ok: true } } }),
 }
 

@@ -1,4 +1,5 @@
 import type { CloseInput, HeartbeatInput, LeaseAnswer, LeaseInput } from '@carillon/contract'
+import { JobSeries } from '../../src/pipeline/monitor/job-series.js'
 import { DatabaseClock } from '../../src/db/database-clock.js'
 import { Database } from '../../src/db/pool.js'
 import { Metrics } from '../../src/platform/metrics.js'
@@ -39,6 +40,8 @@ export class RemoteApi {
       clock: house.clock,
       log: silentLog,
       metrics: this.metrics,
+      jobSeries: new JobSeries({ database, metrics: this.metrics, tag: 'monitor', most: 10 }),
+      traces: null,
     } as unknown as Context
     this.role = composeRemote(context)
     this.watch = composeRemoteWatch(context, () => undefined)

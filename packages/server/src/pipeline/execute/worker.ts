@@ -95,6 +95,7 @@ export class Worker {
     })
     if (life !== this.life) return false
     metrics.leased.inc(runs.length)
+    if (runs.length > 0) metrics.batch('queue', runs.length)
     this.room.backlog = runs.length === most
     const taking = this.take(runs, sentAt)
     this.room.tell()

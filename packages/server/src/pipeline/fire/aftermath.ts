@@ -10,6 +10,8 @@ export interface AftermathOptions {
   disown: (held: readonly OwnedPartition[]) => void
   /** Told after ticks entered the queue; `left`: some of them for whoever leases them. */
   onFired: (left: boolean) => void
+  /** Told of every tick that was fired, where somebody traces them. */
+  told?: (tick: PlannedTick, now: number) => void
   /** Told how many missed ticks of how many jobs were left to replays. */
   onDeferred: (ticks: number, jobs: number) => void
 }
@@ -40,12 +42,15 @@ export class Aftermath {
     let fired = false
     let left = false
     let lagMs = 0
+    let missed = 0
     for (const { job, now, decision, token = null } of decided) {
       const tick = byJob.get(job)
       if (tick === undefined) continue
+      if (moving.has(decision)) missed += missedBefore(tick)
       counts.set(decision, (counts.get(decision) ?? 0) + 1)
       if (decision === 'fired') {
         fired = true
+        this.options.told?.(tick, now)
         left ||= token === null
         const lateMs = Math.max(0, now - tick.availableAt)
         metrics.fireLateness.observe(lateMs / 1000)
@@ -57,6 +62,8 @@ export class Aftermath {
       this.follow(tick, decision, now)
     }
     for (const [decision, count] of counts) metrics.ticks.inc({ decision }, count)
+    metrics.batch('fire', decided.length)
+    if (missed > 0) metrics.missed.inc(missed)
     if (refused.size > 0) {
       metrics.refusedByEpoch.inc(refused.size)
       disown(owned.filter(({ partition }) => refused.has(partition)))
@@ -95,4 +102,9 @@ export class Aftermath {
     if (this.trailing.size >= mostTrailing) this.trailing.clear()
     this.trailing.add(job)
   }
+}
+
+/** Ticks that were passed over or put off because nobody fired them in time; the one that is fired in their place is none of them. */
+function missedBefore({ skip, replay, reason }: PlannedTick): number {
+  return reason === 'skipped_by_request' ? 0 : (skip?.count ?? 0) + (replay?.count ?? 0)
 }

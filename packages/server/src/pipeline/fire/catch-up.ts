@@ -56,6 +56,8 @@ export interface CatchUpOptions {
   governor: Governor
   self: () => number
   owned: () => readonly OwnedPartition[]
+  /** Told of every tick that was caught up or backfilled, where somebody traces them. */
+  toldCaughtUp?: (tick: ReplayTick) => void
   /** The database has a newer epoch for these. */
   disown: (refused: readonly OwnedPartition[]) => void
   /** Whether fresh ticks wait: they come first. */
@@ -132,9 +134,18 @@ export class CatchUp {
     const answers = await database.run(replayStatement, paramsOf(self(), owned, ticks))
     const fired = answers.filter((answer) => answer.decision === 'fired').length
     metrics.ticks.inc({ decision }, fired)
+    if (this.options.toldCaughtUp !== undefined) this.tell(ticks, answers)
     this.giveUpRefused(owned, ticks, answers)
     if (fired > 0) onFired()
     return fired
+  }
+
+  private tell(
+    ticks: readonly ReplayTick[],
+    answers: readonly { replay: number; decision: ReplayDecision }[],
+  ) {
+    const fired = new Set(answers.flatMap(({ replay, decision }) => (decision === 'fired' ? [replay] : [])))
+    for (const tick of ticks) if (fired.has(tick.replay.replay)) this.options.toldCaughtUp?.(tick)
   }
 
   private readReplays(owned: readonly OwnedPartition[]): Promise<OpenReplay[]> {

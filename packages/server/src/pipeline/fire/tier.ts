@@ -12,6 +12,8 @@ import type { HandOver } from './hand-over.js'
 import { Horizon } from './horizon.js'
 import { Load } from './load.js'
 import { Overlapping } from './overlapping.js'
+import type { PlannedTick } from './plan.js'
+import type { ReplayTick } from './replay-plan.js'
 import { Scan } from './scan.js'
 import { Staging } from './staging.js'
 
@@ -44,6 +46,9 @@ export interface FireTierOptions {
   /** Told after fresh ticks entered the queue; `left`: some of them for whoever leases them. */
   onFired: (left: boolean) => void
   handOver?: HandOver
+  /** Told of every tick that was fired, and of every one that was caught up, where somebody traces them. */
+  told?: (tick: PlannedTick, now: number) => void
+  toldCaughtUp?: (tick: ReplayTick) => void
   /** Told after missed ticks did: that is no sign that fresh ones can be fired. */
   onCaughtUp: () => void
   raise: (event: FireEvent) => void

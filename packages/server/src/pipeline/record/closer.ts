@@ -164,14 +164,20 @@ export class Closer {
       try {
         const answers = await this.send(batch)
         const counts = new Map<string, number>()
+        let retries = 0
         for (const { result, verdict, settle } of batch) {
           const answer = answers.get(result.run.token) ?? 'stale'
           const outcome = answer === 'stale' ? 'stale' : verdict.outcome
           counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+          if (answer === 'retrying') retries += 1
+          if (result.startedAt !== null)
+            metrics.runDuration.observe((result.finishedAt - result.startedAt) / 1000)
           written?.(result.run)
           settle(answer)
         }
         for (const [outcome, count] of counts) metrics.attempts.inc({ outcome }, count)
+        metrics.batch('record', batch.length)
+        if (retries > 0) metrics.retries.inc(retries)
         return
       } catch (error) {
         if (isAboutARow(error)) return this.writeApart(batch, error)

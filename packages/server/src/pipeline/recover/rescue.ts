@@ -51,6 +51,7 @@ export class Rescue {
       const rescued = row?.rescued ?? 0
       if (rescued === 0) break
       total += rescued
+      metrics.batch('recover', rescued)
       onRescued()
     }
     if (total === 0) return

@@ -69,6 +69,8 @@ interface Next {
 export interface CreatingOptions extends CandidateOptions {
   routes: Routes
   quota: Quota
+  /** Told how many jobs go into one batch. */
+  onBatch?: (jobs: number) => void
 }
 
 /** Terms that change under our eyes, a counter to be made, a recount: each asks for one more round. */
@@ -138,6 +140,7 @@ export class Creating {
     call: { tenant: number; look: boolean },
     candidates: readonly Candidate[],
   ): Promise<Stored[]> {
+    this.options.onBatch?.(candidates.length)
     const stored: Stored[] = []
     let open: Open[] = candidates.map((candidate, at) => ({ at, candidate }))
     let next: Next = {}

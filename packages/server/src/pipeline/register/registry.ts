@@ -67,6 +67,8 @@ export interface RegistryOptions {
   onChanged: () => void
   /** Told after a run was triggered: it can start. */
   onTriggered?: () => void
+  /** Told how many jobs are registered together. */
+  onBatch?: (jobs: number) => void
 }
 
 const defaultLateToleranceMs = 15_000

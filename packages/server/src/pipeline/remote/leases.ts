@@ -45,6 +45,8 @@ export interface RemoteLeasesOptions {
   log: Logger
   metrics: Metrics
   leaseMs: number
+  /** Told of every run that a worker gets, where somebody traces them. */
+  told?: (run: LeasedRun, definition: RunDefinition, at: number) => void
 }
 
 /**
@@ -192,6 +194,7 @@ export class RemoteLeases {
     for (const run of runs) {
       const definition = await this.definitions.get(run, runs)
       metrics.startLag.observe(Math.max(0, now - run.availableAt) / 1000)
+      if (definition !== null) this.options.told?.(run, definition, now)
       if (definition !== null) views.push(leaseView(run, definition, now))
       else await ports.close(withoutDefinition(run, now))
     }

@@ -11,6 +11,7 @@ export const leftOut: readonly { path: string; why: string }[] = [
   { path: 'docs/reference/cli.md', why: 'generated from the commands; npm run check compares it' },
   { path: 'docs/reference/configuration.md', why: 'generated from the settings; npm run check compares it' },
   { path: 'docs/reference/errors.md', why: 'generated from the catalogue; npm run check compares it' },
+  { path: 'docs/reference/metrics.md', why: 'generated from the metrics; npm run check compares it' },
 ]
 
 export interface Block {

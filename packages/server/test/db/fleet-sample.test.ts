@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest'
+import { FleetSamples } from '../../src/pipeline/monitor/fleet-sample.js'
+import { Metrics } from '../../src/platform/metrics.js'
+import { die } from '../kit/letters.js'
+import { putRuns } from '../kit/rows.js'
+import type { TestNode } from '../kit/test-house.js'
+import { useHouse } from '../kit/use-house.js'
+
+const house = useHouse()
+
+function samplesOf({ database }: TestNode) {
+  const metrics = new Metrics()
+  return { metrics, samples: new FleetSamples({ database, clock: house().clock, metrics }) }
+}
+
+async function series(metrics: Metrics, name: string): Promise<string[]> {
+  const text = await metrics.render()
+  return text.split('\n').filter((line) => new RegExp(`^${name}[ {]`).test(line))
+}
+
+async function takenAt(): Promise<number> {
+  const [row] = await house().query<{ taken_at: number }>('SELECT taken_at FROM carillon.fleet_sample')
+  return row?.taken_at ?? 0
+}
+
+test('the fleet is counted: runs by what they do, what is due and not fired, partitions without an owner', async () => {
+  const node = await house().node()
+  const [ready, dying] = [await node.register(), await node.register({ max_retries: 0 })]
+  await die(house(), node, dying)
+  const now = await house().now()
+  await putRuns(house(), ready, { availableAt: now - 4_000, count: 2 })
+  await house().clock.advance(10)
+  await putRuns(house(), ready, { attempt: 2, availableAt: now + 60_000 })
+  await house().query('UPDATE carillon.partitions SET expires_at = 0 WHERE partition < 3')
+  await house().query(
+    'UPDATE carillon.timers SET due = $1::bigint, start_at = $1::bigint, accounted_through = $1::bigint - 1 WHERE job = $2',
+    [now - 7_000, ready.key],
+  )
+  const { metrics, samples } = samplesOf(node)
+  expect(samples.latest()).toBeNull()
+  expect(await series(metrics, 'carillon_fleet_sample_age_seconds')).toEqual([
+    'carillon_fleet_sample_age_seconds -1',
+  ])
+  await house().clock.advance(5_990)
+  await samples.runOnce()
+  expect(samples.latest()?.sample).toMatchObject({
+    ...{ ready: 2, running: 0, ahead: 1, parked: 0, oldest_ready_ms: 10_000 },
+    ...{ oldest_due_ms: 13_000, dead_letters: 1 },
+  })
+  expect(samples.latest()?.sample.unowned).toBeGreaterThanOrEqual(3)
+  expect(await series(metrics, 'carillon_queue_runs')).toContain('carillon_queue_runs{state="ready"} 2')
+  expect(await series(metrics, 'carillon_queue_oldest_due_age_seconds')).toEqual([
+    'carillon_queue_oldest_due_age_seconds 10',
+  ])
+  expect(await series(metrics, 'carillon_ticks_oldest_due_age_seconds')).toEqual([
+    'carillon_ticks_oldest_due_age_seconds 13',
+  ])
+  expect(await series(metrics, 'carillon_dead_letters')).toEqual(['carillon_dead_letters 1'])
+})
+
+test('of many processes one counts, and the others show what it found', async () => {
+  const [one, two] = await house().fleet(2)
+  if (one === undefined || two === undefined) throw new Error('There is no fleet.')
+  const [first, second] = [samplesOf(one), samplesOf(two)]
+  await house().clock.advance(6_000)
+  await first.samples.runOnce()
+  const counted = await takenAt()
+  const job = await one.register()
+  await putRuns(house(), job, { availableAt: (await house().now()) - 1_000 })
+  await house().clock.advance(4_000)
+  await second.samples.runOnce()
+  expect(await takenAt()).toBe(counted)
+  // What the first one saw, and as old as it is: not counted anew.
+  expect(second.samples.latest()?.sample).toEqual(first.samples.latest()?.sample)
+  expect(second.samples.latest()?.ageMs).toBeGreaterThanOrEqual(4_000)
+  await house().clock.advance(2_000)
+  await second.samples.runOnce()
+  expect(await takenAt()).toBeGreaterThan(counted)
+  expect(second.samples.latest()?.sample.ready).toBe(1)
+})
+
+test('whoever finds another at it does not wait, and shows the sample before', async () => {
+  const node = await house().node()
+  const { samples } = samplesOf(node)
+  await house().clock.advance(6_000)
+  await samples.runOnce()
+  const before = await takenAt()
+  await house().clock.advance(6_000)
+  const other = await house().session()
+  await other.query('BEGIN')
+  await other.query('SELECT FROM carillon.fleet_sample FOR UPDATE')
+  await samples.runOnce()
+  expect(await takenAt()).toBe(before)
+  expect(samples.latest()?.ageMs).toBeGreaterThanOrEqual(6_000)
+  await other.query('ROLLBACK')
+})
+
+test('a sample that took long is kept for longer', async () => {
+  const node = await house().node()
+  const { samples } = samplesOf(node)
+  await house().clock.advance(6_000)
+  await samples.runOnce()
+  await house().query('UPDATE carillon.fleet_sample SET took_ms = 1000')
+  const before = await takenAt()
+  await house().clock.advance(15_000)
+  await samples.runOnce()
+  expect(await takenAt()).toBe(before)
+  await house().clock.advance(5_000)
+  await samples.runOnce()
+  expect(await takenAt()).toBeGreaterThan(before)
+})
+
+test('a sample from before the clock was set back is replaced', async () => {
+  const node = await house().node()
+  const { samples } = samplesOf(node)
+  await house().query('UPDATE carillon.fleet_sample SET taken_at = carillon.now_ms() + 86400000')
+  await samples.runOnce()
+  expect(await takenAt()).toBeLessThanOrEqual(await house().now())
+})
+
+test('a scrape asks the database nothing', async () => {
+  const node = await house().node()
+  const { metrics, samples } = samplesOf(node)
+  await house().clock.advance(6_000)
+  await samples.runOnce()
+  const asked = node.database.run.bind(node.database)
+  let questions = 0
+  node.database.run = ((...args: Parameters<typeof asked>) => {
+    questions += 1
+    return asked(...args)
+  }) as typeof asked
+  await metrics.render()
+  expect(questions).toBe(0)
+})
