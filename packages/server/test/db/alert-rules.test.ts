@@ -214,6 +214,14 @@ describe('cadence_drift', () => {
     expect(await alerting.open()).toEqual([])
   })
 
+  test('is not raised while most ticks still run', async () => {
+    const { alerting, job } = await setUp()
+    for (let n = 0; n < 5; n++) await alerting.ended(job)
+    for (let n = 0; n < 3; n++) await alerting.ended(job, { outcome: 'skipped', reason: 'overlap' })
+    await alerting.look()
+    expect(await alerting.alerts()).toEqual([])
+  })
+
   test('forgets a job that is well', async () => {
     const { alerting, job } = await setUp()
     await alerting.ended(job, { outcome: 'skipped', reason: 'overlap' })
