@@ -6,9 +6,9 @@ export default {
   name: 'kill',
   pick: ({ fleet, random }) => {
     const victims = random.sample(fleet.members, random.between(1, 3))
-    // Somebody must be left who can take over: without a scheduler it is an outage, which is another fault.
-    const left = fleet.with('scheduler').filter((member) => !victims.includes(member))
-    return { victims: left.length > 0 ? victims : victims.slice(0, 1) }
+    // Somebody must be left who takes over, and who runs: without a scheduler or a worker it is an outage, which is another fault.
+    const isLeft = (role) => fleet.with(role).some((member) => !victims.includes(member))
+    return { victims: isLeft('scheduler') && isLeft('worker') ? victims : victims.slice(0, 1) }
   },
   async inject({ observer, journal, ttlMs }, { victims }) {
     const holdings = (await observer.holdingsOf(victims.map(({ pid }) => pid))) ?? []
