@@ -17,7 +17,11 @@ export function Dialog({
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = element.current
-    if (dialog !== null && !dialog.open) dialog.showModal()
+    if (dialog !== null && !dialog.open) {
+      dialog.showModal()
+      // The browser would begin at the button that closes it; people came for the first field.
+      dialog.querySelector<HTMLElement>('input, select, textarea')?.focus()
+    }
     return () => dialog?.close()
   }, [])
   return (

@@ -148,7 +148,10 @@ function SearchBox() {
         spellCheck={false}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') event.currentTarget.blur()
+          if (event.key !== 'Escape') return
+          // Browsers would empty the field: what was searched for stays, the keys are the list's again.
+          event.preventDefault()
+          event.currentTarget.blur()
         }}
       />
       <kbd>/</kbd>

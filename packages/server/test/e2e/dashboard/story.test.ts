@@ -110,6 +110,7 @@ describeInBrowser('the dashboard', (browser) => {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'beta' }).waitFor()
     await page.keyboard.press('Control+k')
+    await page.locator('.palette-field:focus').waitFor()
     await page.keyboard.type('gamm')
     await page.getByRole('option', { name: /gamma/ }).waitFor()
     await page.keyboard.press('Enter')

@@ -209,7 +209,7 @@ describeInBrowser('the views', (browser) => {
     await page.goto(`${carillon.url}/alerts`)
     await page.getByText('billing:charge failed 5 times in a row').waitFor()
     expect(await axe(page)).toEqual([])
-    await page.getByRole('button', { name: 'Silence' }).click()
+    await page.getByRole('button', { name: 'Silence', exact: true }).click()
     await page.getByRole('dialog').getByLabel('Reason').fill('known, the customer is told')
     await page.getByRole('dialog').getByRole('button', { name: 'Silence' }).click()
     await until('it was sent', () => sent.length === 1)
