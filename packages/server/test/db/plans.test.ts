@@ -63,6 +63,8 @@ const mayScan: Record<string, string[]> = {
   'pipeline/record/live-runs.sql': ['queue'],
   // While somebody watches, a tenth of the time.
   'pipeline/record/tail-running.sql': ['queue'],
+  // One process for the whole fleet, every five seconds and a twentieth of its time at most.
+  'pipeline/monitor/count-fleet.sql': ['queue', 'dead_letters'],
   // When a person changes many jobs at once.
   'pipeline/register/bulk/match-jobs.sql': ['jobs'],
   // One step of the index, from its end.
@@ -99,6 +101,7 @@ const intended: Record<string, string[]> = {
   'pipeline/fire/replay.sql': ['replays_pkey', 'queue_slot'],
   'pipeline/intervene/redrive-letter.sql': ['dead_letters_pkey', 'timers_pkey', 'jobs_pkey'],
   'pipeline/intervene/unannounced-letters.sql': ['dead_letters_latest_of_job'],
+  'pipeline/monitor/count-fleet.sql': ['timers_start'],
   'pipeline/queue/lease.sql': ['queue_ready', 'queue_waiting', 'queue_slot', 'queue_pkey'],
   'pipeline/queue/look.sql': ['queue_ready', 'queue_waiting', 'queue_slot'],
   'pipeline/queue/unserved.sql': ['queue_ready', 'queue_waiting'],
