@@ -134,16 +134,6 @@ describe.each(ways)('asked of %s', (_name, way) => {
     expect(stdout).toMatch(/^255 +node_/m)
   })
 
-  it('status says how things are, and who is there; its exit code says whether all is well', async () => {
-    const ended = await ask('status', '--json')
-    const status = jsonOf<ServiceStatus>(ended)
-    expect(status).toMatchObject({ alive: { api: 1, scheduler: 1, worker: 1 } })
-    expect(ended.code).toBe(status.state === 'ok' ? 0 : 1)
-    const { stdout } = await ask('status')
-    expect(stdout).toMatch(/^(✓ ok|! degraded)/)
-    expect(stdout).toMatch(/^Alive +1 api, 1 scheduler, 1 worker/m)
-  })
-
   it('brake is set for a time, shown, and taken off', async () => {
     const set = await ask(
       'brake',
@@ -175,6 +165,16 @@ describe.each(ways)('asked of %s', (_name, way) => {
     await query("DELETE FROM carillon.alerts WHERE fingerprint = 'test drill'")
     expect(jsonOf(await ask('events', '--open', '--json'))).toEqual({ data: [] })
   })
+})
+
+it('status says how things are, and who is there; its exit code says whether all is well', async () => {
+  const ended = await carillon(['status', '--json'], { env: { CARILLON_URL: server.url }, cwd: folder })
+  const status = jsonOf<ServiceStatus>(ended)
+  expect(status).toMatchObject({ alive: { api: 1, scheduler: 1, worker: 1 } })
+  expect(ended.code).toBe(status.state === 'ok' ? 0 : 1)
+  const { stdout } = await carillon(['status'], { env: { CARILLON_URL: server.url }, cwd: folder })
+  expect(stdout).toMatch(/^(✓ ok|! degraded)/)
+  expect(stdout).toMatch(/^Alive +1 api, 1 scheduler, 1 worker/m)
 })
 
 describe('verify and why end with 1', () => {
