@@ -28,7 +28,8 @@ test('in a crowd the statements of one pass go on beside the next, and every tic
   )
   expect(fired).toEqual({ runs: count, jobs: count, moved: count })
   const { values } = await node.metrics.ticks.get()
-  expect(values.map(({ labels, value }) => [labels.decision, value])).toEqual([['fired', count]])
+  const seen = values.filter(({ value }) => value > 0)
+  expect(seen.map(({ labels, value }) => [labels.decision, value])).toEqual([['fired', count]])
 })
 
 test('a crowd that is behind does not keep out those that come up for the first time', async () => {
