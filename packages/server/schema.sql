@@ -566,8 +566,10 @@ CREATE TABLE carillon.alert_watch (
   looked_at bigint NOT NULL DEFAULT 0,
   memory jsonb NOT NULL DEFAULT '{}'::jsonb,
   pinged_at bigint NOT NULL DEFAULT 0,
+  slice_ms bigint NOT NULL DEFAULT 60000,
   CONSTRAINT alert_watch_pkey PRIMARY KEY (one),
-  CONSTRAINT alert_watch_one_check CHECK (one)
+  CONSTRAINT alert_watch_one_check CHECK (one),
+  CONSTRAINT alert_watch_slice_ms_check CHECK ((slice_ms >= 1))
 );
 
 CREATE TABLE carillon.alerts (
@@ -585,7 +587,7 @@ CREATE TABLE carillon.alerts (
   count integer NOT NULL DEFAULT 1,
   resolved_by text,
   mark bigint,
-  route_at bigint,
+  route_at bigint DEFAULT carillon.now_ms(),
   told text,
   silenced_by uuid,
   muted boolean NOT NULL DEFAULT false,
@@ -1261,6 +1263,8 @@ CREATE INDEX alert_notifications_waiting ON carillon.alert_notifications USING b
 CREATE UNIQUE INDEX alert_rules_once ON carillon.alert_rules USING btree (tenant, kind, COALESCE(job, (0)::bigint), COALESCE(tag, ''::text));
 
 CREATE INDEX alert_silences_of_tenant ON carillon.alert_silences USING btree (tenant, until);
+
+CREATE INDEX alerts_end_untold ON carillon.alerts USING btree (alert) WHERE ((resolved_at IS NOT NULL) AND (told = 'firing'::text) AND (route_at IS NULL));
 
 CREATE INDEX alerts_latest ON carillon.alerts USING btree (tenant, alert DESC);
 

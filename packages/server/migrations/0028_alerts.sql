@@ -12,8 +12,8 @@ ALTER TABLE carillon.alerts
   ADD COLUMN resolved_by text,
   -- The tick that it was raised for: a later one that went well is its end.
   ADD COLUMN mark bigint,
-  -- When it has to be decided whom to tell. NULL: that is decided.
-  ADD COLUMN route_at bigint,
+  -- When it has to be decided whom to tell. NULL: that is decided. The default is for processes that do not know of it yet.
+  ADD COLUMN route_at bigint DEFAULT carillon.now_ms(),
   -- What channels were told last.
   ADD COLUMN told text CHECK (told IN ('firing', 'resolved')),
   ADD COLUMN silenced_by uuid,
@@ -23,6 +23,8 @@ ALTER TABLE carillon.alerts
 UPDATE carillon.alerts SET last_seen_at = raised_at, route_at = CASE WHEN resolved_at IS NULL THEN raised_at END;
 
 CREATE INDEX alerts_to_route ON carillon.alerts (route_at) WHERE route_at IS NOT NULL;
+-- Closed by a process that does not know of channels yet.
+CREATE INDEX alerts_end_untold ON carillon.alerts (alert) WHERE resolved_at IS NOT NULL AND told = 'firing' AND route_at IS NULL;
 CREATE INDEX alerts_open_of_job ON carillon.alerts (job) WHERE job IS NOT NULL AND resolved_at IS NULL;
 -- Raised again soon after its end it is the same one.
 CREATE INDEX alerts_over ON carillon.alerts (coalesce(tenant, 0), fingerprint, resolved_at DESC) WHERE resolved_at IS NOT NULL;
@@ -98,13 +100,15 @@ CREATE INDEX alert_notifications_of_channel ON carillon.alert_notifications (cha
 
 -- ── What the watch knows ─────────────────────────────────────────────────────────────────────────────────────
 -- Up to where the ledger has been looked at, what the watch remembers of the fleet from pass to pass (since when partitions have no owner, how
--- often they were taken of late), and when the outside was last told that we live.
+-- often they were taken of late), and when the outside was last told that we live. `slice_ms`: how much of the ledger one look takes; less
+-- after one that failed or was long.
 CREATE TABLE carillon.alert_watch (
   one        boolean PRIMARY KEY DEFAULT true CHECK (one),
   through    bigint NOT NULL,
   looked_at  bigint NOT NULL DEFAULT 0,
   memory     jsonb NOT NULL DEFAULT '{}',
-  pinged_at  bigint NOT NULL DEFAULT 0
+  pinged_at  bigint NOT NULL DEFAULT 0,
+  slice_ms   bigint NOT NULL DEFAULT 60000 CHECK (slice_ms >= 1)
 );
 INSERT INTO carillon.alert_watch (through) VALUES (carillon.now_ms());
 

@@ -50,7 +50,7 @@ export function composeAlerts(
     }),
   })
   const deliveries = new Deliveries({
-    ...{ database, log, resendMs: config.alertResendSeconds * 1000 },
+    ...{ database, clock, log, resendMs: config.alertResendSeconds * 1000 },
     send: (channel, message) => senders.send(channel, message),
     raise: (event) => events.raise(event),
     resolve: (fingerprint, tenant) => events.resolve(fingerprint, tenant),
@@ -72,6 +72,7 @@ export function composeAlerts(
     async stop() {
       await Promise.all(services.map((service) => service.stop()))
       await senders.close()
+      await deliveries.idle()
     },
   }
 }
@@ -107,9 +108,9 @@ export function composeAlertPorts(
   ports: Pick<ApiPorts, 'alerts' | 'alertSilences' | 'alertRules' | 'alertChannels'>
   close(): Promise<void>
 } {
-  const { database: fleet, databaseClock, config } = context
+  const { database: fleet, databaseClock, config, log } = context
   const senders = composeSenders(context)
-  const walls = { database, fleet }
+  const walls = { database, fleet, log }
   const channels = new Channels({
     ...walls,
     guard: addressGuardOf(config),

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { Alerting } from '../kit/alerting.js'
 import { openApi } from '../kit/api-house.js'
@@ -169,6 +171,102 @@ describe('channels', () => {
       const errors = answer.body['errors'] as { pointer: string }[]
       expect([body, answer.status, errors.map((error) => error.pointer)]).toEqual([body, 422, [pointer]])
     }
+  })
+
+  test('do not show what was stored for one place to another: it is given again, or nothing changes', async () => {
+    const { own } = await setUp()
+    const hook = await own('POST', '/alert-channels', {
+      ...{ name: 'hook', type: 'webhook', url: 'https://example.com/x', headers: { authorization: 's' } },
+    })
+    const mail = await own('POST', '/alert-channels', {
+      ...{ name: 'mail', type: 'email', smtp_host: 'm.example.com', from: 'a@b.c', to: ['d@e.f'] },
+      ...{ smtp_user: 'ann', smtp_password: 's' },
+    })
+    const change = (of: typeof hook, patch: object) =>
+      own('PATCH', `/alert-channels/${String(of.body['channel_id'])}`, patch)
+    const refused = async (of: typeof hook, patch: object) => {
+      const { status, body } = await change(of, patch)
+      return [status, (body['errors'] as { pointer: string }[]).map(({ pointer }) => pointer)]
+    }
+    expect(await refused(hook, { url: 'https://evil.example/x' })).toEqual([422, ['/headers']])
+    for (const patch of [{ smtp_host: 'evil.example' }, { smtp_port: 26 }, { smtp_tls: 'none' }])
+      expect(await refused(mail, patch)).toEqual([422, ['/smtp_password']])
+    const moved = { url: 'https://other.example/x', headers: {} }
+    expect((await change(hook, moved)).body).toMatchObject({ header_names: [] })
+    expect((await change(hook, { url: 'https://third.example/x' })).status).toBe(200)
+    expect((await change(mail, { smtp_host: 'n.example.com', smtp_password: 't' })).status).toBe(200)
+    expect((await change(mail, { smtp_host: 'n.example.com', from: 'x@y.z' })).status).toBe(200)
+  })
+
+  test('that are deleted leave no rule without anybody to tell, and nothing that says they fail', async () => {
+    const { alerting, job, own } = await setUp()
+    const made = await own('POST', '/alert-channels', {
+      name: 'a',
+      type: 'slack',
+      url: 'https://example.com/x',
+    })
+    const id = String(made.body['channel_id'])
+    await own('POST', '/alert-rules', { kind: 'failed_in_row', channels: [id] })
+    await fail(alerting, job)
+    await alerting.channel('webhook', 'other')
+    expect(await alerting.tell()).toHaveLength(1)
+    await house().query(
+      `INSERT INTO carillon.alerts (tenant, kind, fingerprint, subject, detail)
+       SELECT 1, 'channel_failing', 'channel_failing:' || channel, 's', '{}' FROM carillon.alert_channels WHERE name = 'a'`,
+    )
+    expect((await own('DELETE', `/alert-channels/${id}`)).status).toBe(204)
+    expect(await alerting.open('channel_failing')).toEqual([])
+    expect(await house().query('SELECT channels FROM carillon.alert_rules')).toEqual([{ channels: null }])
+    expect(await alerting.tell()).toMatchObject([{ kind: 'failed_in_row', event: 'firing' }])
+  })
+
+  test('that fail are well again when a test says so', async () => {
+    const { alerting, own } = await setUp()
+    const target = createServer((_request, response) => response.end())
+    await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve))
+    const { port } = target.address() as AddressInfo
+    const made = await own('POST', '/alert-channels', {
+      name: 'a',
+      type: 'slack',
+      url: `http://127.0.0.1:${port}/`,
+    })
+    await house().query(
+      `INSERT INTO carillon.alerts (tenant, kind, fingerprint, subject, detail)
+       SELECT 1, 'channel_failing', 'channel_failing:' || channel, 's', '{}' FROM carillon.alert_channels`,
+    )
+    await house().query('UPDATE carillon.alert_channels SET failures = 7')
+    const path = `/alert-channels/${String(made.body['channel_id'])}/test`
+    expect((await own('POST', path)).body).toMatchObject({ ok: true })
+    expect(await alerting.open('channel_failing')).toEqual([])
+    expect(await house().query('SELECT failures FROM carillon.alert_channels')).toEqual([{ failures: 0 }])
+    target.closeAllConnections()
+    target.close()
+  })
+
+  test('are changed also where open alerts cannot be decided about anew, or only at the second try', async () => {
+    const { alerting, job, own } = await setUp()
+    await fail(alerting, job)
+    await house().query(
+      `CREATE FUNCTION carillon_test.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`,
+    )
+    await house().query(
+      'CREATE TRIGGER refuse BEFORE UPDATE ON carillon.alerts FOR EACH ROW EXECUTE FUNCTION carillon_test.refuse()',
+    )
+    const body = { name: 'a', type: 'slack', url: 'https://example.com/x' }
+    expect((await own('POST', '/alert-channels', body)).status).toBe(201)
+    await house().query('CREATE SEQUENCE carillon_test.times')
+    await house().query('GRANT ALL ON SEQUENCE carillon_test.times TO PUBLIC')
+    await house().query(
+      `CREATE OR REPLACE FUNCTION carillon_test.refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+       BEGIN
+         IF nextval('carillon_test.times') = 1 THEN RAISE 'no' USING ERRCODE = '40P01'; END IF;
+         RETURN NEW;
+       END $$`,
+    )
+    expect((await own('POST', '/alert-channels', { ...body, name: 'b' })).status).toBe(201)
+    expect(await alerting.tell()).toHaveLength(2)
+    await house().query('DROP FUNCTION carillon_test.refuse() CASCADE')
+    await house().query('DROP SEQUENCE carillon_test.times')
   })
 
   test('that are new are told of what goes on already', async () => {

@@ -115,6 +115,106 @@ describe('a channel', () => {
   })
 })
 
+describe('an Alertmanager', () => {
+  test('that missed one telling after hours of others is told again soon, and never given up for its age', async () => {
+    const { alerting } = await failing()
+    await alerting.channel('alertmanager')
+    await alerting.tell()
+    for (let n = 0; n < 12; n++) {
+      await house().clock.advance(60_000)
+      await alerting.tell()
+    }
+    expect(alerting.sent).toHaveLength(13)
+    await house().clock.advance(day)
+    await alerting.tell()
+    alerting.take = () => Promise.reject(new Error('away'))
+    await house().clock.advance(60_000)
+    await alerting.tell()
+    alerting.take = () => Promise.resolve()
+    await house().clock.advance(5_000)
+    expect(await alerting.tell()).toMatchObject([{ event: 'firing' }])
+    expect(await house().query('SELECT given_up_at FROM carillon.alert_notifications')).toEqual([
+      { given_up_at: null },
+    ])
+  })
+
+  test('that is away is tried as often as it would be told again, or more often', async () => {
+    const { alerting } = await failing()
+    await alerting.channel('alertmanager')
+    let tries = 0
+    alerting.take = () => Promise.reject(new Error(`away ${++tries}`))
+    for (let n = 0; n < 8; n++) {
+      await alerting.tell()
+      await house().clock.advance(60_000)
+    }
+    expect(tries).toBe(8)
+  })
+})
+
+describe('a channel that does not answer', () => {
+  test('holds up nothing of the others, and has a few on their way at most', async () => {
+    const { node, alerting } = await failing()
+    for (let n = 0; n < 9; n++) {
+      const job = await node.register({ schedule: '0 0 1 1 *' })
+      for (let n = 0; n < 3; n++) await alerting.ended(job, { outcome: 'dead' })
+    }
+    await alerting.look()
+    await alerting.channel('webhook', 'hole', { url: 'http://127.0.0.1:9/hole' })
+    await alerting.channel('webhook', 'good', { url: 'http://127.0.0.1:9/good' })
+    let held = 0
+    let release = () => undefined as void
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    alerting.take = ({ settings }) => {
+      if (settings.url?.endsWith('good') === true) return Promise.resolve()
+      held += 1
+      return released
+    }
+    expect(await alerting.tell()).toHaveLength(10)
+    expect(held).toBe(4)
+    release()
+    await until('all have it', async () => {
+      await alerting.tell()
+      return alerting.sent.length === 20
+    })
+  })
+})
+
+test('that an alert is over is not said after it was told anew that it goes on', async () => {
+  const { alerting, job } = await failing()
+  await alerting.channel()
+  await alerting.tell()
+  await recover(alerting, job)
+  await house().clock.advance(30_000)
+  alerting.take = () => Promise.reject(new Error('away'))
+  await alerting.tell()
+  for (let n = 0; n < 3; n++) await alerting.ended(job, { outcome: 'dead' })
+  await alerting.look()
+  alerting.take = () => Promise.resolve()
+  await house().clock.advance(day)
+  await alerting.tell()
+  await house().clock.advance(day)
+  await alerting.tell()
+  expect(alerting.sent.map(({ event }) => event)).toEqual(['firing', 'firing'])
+  await recover(alerting, job)
+  await house().clock.advance(30_000)
+  expect(await alerting.tell()).toMatchObject([{ event: 'resolved' }])
+})
+
+test('an alert that a process of the release before raised and closed is told, and its end as well', async () => {
+  const { alerting } = await failing()
+  await house().query('DELETE FROM carillon.alerts')
+  await alerting.channel()
+  await house().query(
+    "INSERT INTO carillon.alerts (tenant, kind, fingerprint, subject, detail) VALUES (1, 'breaker_open', 'b', 's', '{}')",
+  )
+  expect(await alerting.tell()).toMatchObject([{ event: 'firing', kind: 'breaker_open' }])
+  await house().query('UPDATE carillon.alerts SET resolved_at = carillon.now_ms()')
+  expect(await alerting.tell()).toMatchObject([{ event: 'resolved' }])
+  expect(await alerting.tell()).toEqual([])
+})
+
 describe('a notification', () => {
   test('whose sender died between sending and saying so is sent again by another, under the same id', async () => {
     const { alerting } = await failing()

@@ -4,6 +4,7 @@ import type { Channel } from '../../src/pipeline/alert/deliver/senders.js'
 import { Deliveries } from '../../src/pipeline/alert/deliveries.js'
 import { Events } from '../../src/pipeline/alert/events.js'
 import { Routing } from '../../src/pipeline/alert/routing.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { Watch } from '../../src/pipeline/alert/watch.js'
 import { silentLog } from './test-database.js'
 import type { House } from './use-house.js'
@@ -60,6 +61,7 @@ export class Alerting {
     this.routing = new Routing({ database })
     this.deliveries = new Deliveries({
       database,
+      clock: systemClock,
       log: silentLog,
       resendMs: 60_000,
       send: async (channel, message) => {
@@ -75,6 +77,11 @@ export class Alerting {
   async look(): Promise<void> {
     await this.house.clock.advance(settledMs + 1)
     await this.lookAtOnce()
+  }
+
+  /** One look; answers whether more is waiting. */
+  lookOnce(): Promise<boolean> {
+    return this.watching.runOnce()
   }
 
   async lookAtOnce(): Promise<void> {

@@ -119,7 +119,7 @@ export class House {
   /** The watch over alerts begins now: what was before is none of a test's. */
   private async forgetWatch(): Promise<void> {
     await this.query(
-      "UPDATE carillon.alert_watch SET through = carillon.now_ms(), looked_at = 0, memory = '{}', pinged_at = 0",
+      "UPDATE carillon.alert_watch SET through = carillon.now_ms(), looked_at = 0, memory = '{}', pinged_at = 0, slice_ms = 60000",
     )
   }
 

@@ -47,12 +47,30 @@ export function checkSettings(type: AlertChannelType, settings: ChannelSettings,
     if (!isMailAddress(text))
       problems.push({ pointer: field, message: 'is not an address such as ops@example.com' })
   if (problems.length === 0 && settings.url !== undefined) problems.push(...urlProblems(settings, guard))
+  refuse(problems)
+}
+
+function refuse(problems: FieldProblem[]): void {
   const [first] = problems
   if (first === undefined) return
   throw new CarillonError('validation_failed', {
     detail: `${first.pointer.slice(1)} ${first.message}`.replace(/\.?$/, '.'),
     errors: problems,
   })
+}
+
+/** What was stored to be shown to one place goes to no other: whoever changes the place gives it again. */
+export function checkSecrets(before: ChannelSettings, given: ChannelSettings): void {
+  const moved = (...fields: Field[]) =>
+    fields.find((field) => given[field] !== undefined && given[field] !== before[field])
+  const problems: FieldProblem[] = []
+  const address = moved('url')
+  if (address !== undefined && Object.keys(before.headers ?? {}).length > 0 && given.headers === undefined)
+    problems.push({ pointer: '/headers', message: 'has to be given again with another url' })
+  const server = moved('smtp_host', 'smtp_port', 'smtp_tls')
+  if (server !== undefined && before.smtp_password !== undefined && given.smtp_password === undefined)
+    problems.push({ pointer: '/smtp_password', message: `has to be given again with another ${server}` })
+  refuse(problems)
 }
 
 /** By the same check as the targets of jobs. */

@@ -9,6 +9,7 @@ import {
   CarillonError,
   limits,
 } from '@carillon/contract'
+import type { Logger } from 'pino'
 import { isUniqueViolation } from '../../db/errors.js'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
@@ -17,7 +18,7 @@ import { alertIdOf, channelIdOf, newUuid, uuidOfChannel } from '../../platform/i
 import type { AddressGuard } from '../../targets/address-guard.js'
 import { utcText } from '../../time/iso-text.js'
 import { audit } from '../audit.js'
-import { checkSettings, settingFields, settingsOf, shownSettings } from './channel-settings.js'
+import { checkSecrets, checkSettings, settingFields, settingsOf, shownSettings } from './channel-settings.js'
 import type { Message } from './deliver/message.js'
 import type { Channel, ChannelSettings } from './deliver/senders.js'
 import { reroute } from './reroute.js'
@@ -66,6 +67,7 @@ const noteStatement = statement<
 export interface ChannelsOptions {
   database: Database
   fleet: Database
+  log: Logger
   guard: AddressGuard
   /** The database's clock. */
   now: () => number
@@ -113,7 +115,9 @@ export class Channels {
     if (channel === null) throw new CarillonError('alert_channel_not_found')
     await database.transaction(async (runner) => {
       const before = await this.row(tenant, channel, runner)
-      const settings = { ...before.settings, ...settingsOf(patch) }
+      const given = settingsOf(patch)
+      checkSecrets(before.settings, given)
+      const settings = { ...before.settings, ...given }
       checkSettings(before.type, settings, guard)
       await named(
         runner.run(changeStatement, {
@@ -135,6 +139,7 @@ export class Channels {
       return row !== undefined
     })
     if (!deleted) throw new CarillonError('alert_channel_not_found')
+    await reroute(this.options, tenant)
   }
 
   /** Sends something at once, and says what came of it. */

@@ -2,6 +2,7 @@ import type { AlertChannelType, AlertSeverity } from '@carillon/contract'
 import type { Logger } from 'pino'
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { type Clock, pause } from '../../platform/clock.js'
 import { alertIdOf, channelIdOf, jobIdOf } from '../../platform/ids.js'
 import type { Message } from './deliver/message.js'
 import type { Channel, ChannelSettings } from './deliver/senders.js'
@@ -33,7 +34,7 @@ interface Claimed {
   job_name: string | null
 }
 
-const claimStatement = statement<{ most: number; lease_ms: number }, Claimed>(
+const claimStatement = statement<{ most: number; most_of_channel: number; lease_ms: number }, Claimed>(
   new URL('./claim-notifications.sql', import.meta.url),
 )
 const deliveredStatement = statement<
@@ -47,7 +48,11 @@ const failedStatement = statement<
 
 /** Longer than any try takes. */
 export const leaseMs = 20_000
-const mostAtOnce = 20
+const mostAtOnce = 40
+/** Of one channel: one that takes nothing and says nothing holds up its own alone. */
+const mostOfChannel = 4
+/** Nobody waits longer for those that are on their way: what else there is to send goes meanwhile. */
+const patienceMs = 1_000
 /** So many tries in a row fail before people hear of it elsewhere. */
 const failuresToTell = 3
 const firstWaitMs = 5_000
@@ -57,6 +62,7 @@ const longestError = 300
 
 export interface DeliveriesOptions {
   database: Database
+  clock: Clock
   log: Logger
   /** An Alertmanager is told again so often of what goes on. */
   resendMs: number
@@ -69,13 +75,38 @@ export interface DeliveriesOptions {
  * Sends what is to be sent: each notification at least once, since it is marked after it was taken. Any number of processes may do it.
  */
 export class Deliveries {
+  private readonly onTheirWay = new Set<Promise<void>>()
+
   constructor(private readonly options: DeliveriesOptions) {}
 
-  /** Answers whether there may be more. */
+  /** Sends, and waits a while for it. Answers whether there may be more. */
   async runOnce(): Promise<boolean> {
-    const claimed = await this.options.database.run(claimStatement, { most: mostAtOnce, lease_ms: leaseMs })
-    await Promise.all(claimed.map((one) => this.deliver(one)))
-    return claimed.length === mostAtOnce
+    const { database, clock } = this.options
+    const most = mostAtOnce - this.onTheirWay.size
+    const claimed =
+      most === 0
+        ? []
+        : await database.run(claimStatement, { most, most_of_channel: mostOfChannel, lease_ms: leaseMs })
+    const sending = claimed.map((one) => this.start(one))
+    const patience = new AbortController()
+    const all = most === 0 ? Promise.race(this.onTheirWay) : Promise.all(sending)
+    await Promise.race([all, pause(clock, patienceMs, patience.signal)]).finally(() => patience.abort())
+    return claimed.length > 0
+  }
+
+  /** When all that is on its way has ended. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.onTheirWay)
+  }
+
+  private start(claimed: Claimed): Promise<void> {
+    const { log } = this.options
+    const sending: Promise<void> = this.deliver(claimed)
+      // Its claim ends by itself, and it is sent again.
+      .catch((error: unknown) => log.warn({ err: error }, 'what came of a notification could not be noted'))
+      .finally(() => this.onTheirWay.delete(sending))
+    this.onTheirWay.add(sending)
+    return sending
   }
 
   private async deliver(claimed: Claimed): Promise<void> {
@@ -95,10 +126,12 @@ export class Deliveries {
   }
 
   private async failed(claimed: Claimed, error: unknown): Promise<void> {
-    const { database, log, raise } = this.options
-    const { notification, claimed_until, tenant, tries } = claimed
+    const { database, log, raise, resendMs } = this.options
+    const { notification, claimed_until, tenant, tries, type } = claimed
     const text = (error instanceof Error ? error.message : String(error)).slice(0, longestError)
-    const wait = Math.min(firstWaitMs * 2 ** Math.min(tries - 1, 20), longestWaitMs)
+    // An Alertmanager that is not told again in time would say that it is over.
+    const longest = type === 'alertmanager' ? Math.min(resendMs, longestWaitMs) : longestWaitMs
+    const wait = Math.min(firstWaitMs * 2 ** Math.min(tries - 1, 20), longest)
     const [marked] = await database.run(failedStatement, {
       ...{ notification, claimed_until, wait_ms: wait, most_ms: dayMs, error: text },
     })

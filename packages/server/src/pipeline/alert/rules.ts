@@ -14,6 +14,7 @@ import {
   type FieldProblem,
   limits,
 } from '@carillon/contract'
+import type { Logger } from 'pino'
 import { isUniqueViolation } from '../../db/errors.js'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
@@ -66,6 +67,7 @@ const deleteStatement = statement<{ tenant: number; rule: string }, { rule: stri
 export interface RulesOptions {
   database: Database
   fleet: Database
+  log: Logger
   jobOf: (tenant: number, jobId: string) => Promise<number>
   channelsOf: (runner: Runner, tenant: number) => Promise<readonly string[]>
 }

@@ -5,6 +5,7 @@ import {
   CarillonError,
   limits,
 } from '@carillon/contract'
+import type { Logger } from 'pino'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { currentCaller } from '../../platform/caller.js'
@@ -52,6 +53,7 @@ const nowStatement = statement<Record<string, never>, { now: number }>(new URL('
 export interface SilencesOptions {
   database: Database
   fleet: Database
+  log: Logger
   jobOf: (tenant: number, jobId: string) => Promise<number>
 }
 

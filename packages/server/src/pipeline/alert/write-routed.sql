@@ -1,5 +1,6 @@
 -- Writes what was decided about alerts, in the transaction that locked them (read-to-route.sql): what to send, what not to send any more.
--- A notification that was sent before is sent anew, with all its tries. Lock: the rows. Index: primary keys.
+-- A notification that was sent before is sent anew, with all its tries. That something is over is not said any more where it is told anew
+-- that it goes on. Lock: the rows. Index: primary keys.
 -- @param alerts jsonb
 -- @param send jsonb
 -- @param stop jsonb
@@ -15,6 +16,12 @@ stopped AS (
   SET next_at = NULL
   FROM jsonb_to_recordset(:stop) AS g (alert bigint, channel uuid)
   WHERE n.alert = g.alert AND n.channel = g.channel AND n.event = 'firing'
+  RETURNING n.notification
+),
+withdrawn AS (
+  DELETE FROM carillon.alert_notifications n
+  USING jsonb_to_recordset(:alerts) AS g (alert bigint, told text)
+  WHERE n.alert = g.alert AND g.told = 'firing' AND n.event = 'resolved' AND n.next_at IS NOT NULL
   RETURNING n.notification
 ),
 sent AS (

@@ -1,23 +1,52 @@
 import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
+import { isIP, Socket } from 'node:net'
 import { type AddressGuard, BlockedAddressError } from '../../../targets/address-guard.js'
 import { type Message, mailOf } from './message.js'
 import type { ChannelSettings } from './senders.js'
 
 /**
- * Sends one mail. The library is loaded with the first: most fleets send none. The name of the server is looked up here, and an
+ * Sends one mail, within `timeoutMs` in all. The library is loaded with the first: most fleets send none. The name of the server is looked up here, and an
  * address that the guard permits is dialled: a check any earlier could be answered with another address.
  */
 export async function sendMail(
   settings: ChannelSettings,
   message: Message,
-  { guard, timeoutMs }: { guard: AddressGuard; timeoutMs: number },
+  { guard, timeoutMs, signal }: { guard: AddressGuard; timeoutMs: number; signal: AbortSignal },
+): Promise<void> {
+  const socket = new Socket()
+  const late = deadline(settings.smtp_host ?? '', timeoutMs, signal)
+  try {
+    await Promise.race([talk(settings, message, { guard, timeoutMs, socket }), late.passed])
+  } finally {
+    late.cancel()
+    socket.destroy()
+  }
+}
+
+/** Rejects when the time for all of it is over. A server that says a little now and then keeps each step from being late. */
+function deadline(host: string, timeoutMs: number, signal: AbortSignal) {
+  const all = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+  let cancel = () => undefined as void
+  const passed = new Promise<never>((_, reject) => {
+    const onPassed = () => reject(new Error(`${host} did not take the mail within ${timeoutMs / 1000} s`))
+    cancel = () => all.removeEventListener('abort', onPassed)
+    if (all.aborted) onPassed()
+    else all.addEventListener('abort', onPassed, { once: true })
+  })
+  return { passed, cancel: () => cancel() }
+}
+
+async function talk(
+  settings: ChannelSettings,
+  message: Message,
+  { guard, timeoutMs, socket }: { guard: AddressGuard; timeoutMs: number; socket: Socket },
 ): Promise<void> {
   const host = settings.smtp_host ?? ''
   const { createTransport } = await import('nodemailer')
   const tls = settings.smtp_tls ?? 'starttls'
   const transport = createTransport({
     host: await permittedAddress(host, guard),
+    socket,
     port: settings.smtp_port ?? 587,
     secure: tls === 'tls',
     requireTLS: tls === 'starttls',

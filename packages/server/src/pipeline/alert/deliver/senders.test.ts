@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createAddressGuard } from '../../../targets/address-guard.js'
@@ -30,12 +30,12 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-function senders(allowLoopback = true): Senders {
+function senders(allowLoopback = true, timeoutMs = 2_000): Senders {
   const made = new Senders({
     guard: createAddressGuard({ allowedNetworks: [], allowLoopback }),
     secretsOf: () => Promise.resolve([Buffer.alloc(32, 7)]),
     alertLivesMs: 240_000,
-    timeoutMs: 2_000,
+    timeoutMs,
   })
   closing.push(() => made.close())
   return made
@@ -181,6 +181,46 @@ describe('mail', () => {
     await expect(
       senders().send(channel('email', { ...login, smtp_password: 'hunter3' }), message),
     ).rejects.not.toThrow('hunter3')
+  })
+
+  /** A server that says a line of a greeting without an end now and then. */
+  async function slowServer() {
+    const talking = new Set<Socket>()
+    const server = createTcpServer((socket) => {
+      talking.add(socket)
+      const timer = setInterval(() => socket.write('220-wait\r\n'), 50)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        clearInterval(timer)
+        talking.delete(socket)
+      })
+      socket.resume()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    closing.push(() => {
+      for (const socket of talking) socket.destroy()
+      return new Promise((resolve) => server.close(resolve))
+    })
+    const { port } = server.address() as AddressInfo
+    const settings = { smtp_host: '127.0.0.1', smtp_port: port, from: 'a@b.c', to: ['d@e.f'] }
+    return { talking, mail: channel('email', { ...settings, smtp_tls: 'none' }) }
+  }
+
+  test('that a server draws out is given up in time, with its connection', async () => {
+    const { talking, mail } = await slowServer()
+    await expect(senders().send(mail, message)).rejects.toThrow('did not take the mail within 2 s')
+    await expect.poll(() => talking.size).toBe(0)
+  })
+
+  test('on its way when its sender is closed ends at once', async () => {
+    const { talking, mail } = await slowServer()
+    const slow = senders(true, 600_000)
+    const sent = slow.send(mail, message)
+    const failed = expect(sent).rejects.toThrow('did not take the mail')
+    await expect.poll(() => talking.size).toBe(1)
+    await slow.close()
+    await failed
+    await expect.poll(() => talking.size).toBe(0)
   })
 
   test('is not sent in clear where the server offers no TLS and nobody said that it may', async () => {

@@ -41,6 +41,7 @@ const defaultTimeoutMs = 10_000
 export class Senders {
   private readonly agent: Agent
   private readonly timeoutMs: number
+  private readonly closing = new AbortController()
 
   constructor(private readonly options: SendersOptions) {
     this.timeoutMs = options.timeoutMs ?? defaultTimeoutMs
@@ -69,7 +70,9 @@ export class Senders {
       case 'webhook':
         return this.signed(channel, message)
       case 'email':
-        return sendMail(settings, message, { ...this.options, timeoutMs: this.timeoutMs })
+        return sendMail(settings, message, {
+          ...{ guard: this.options.guard, timeoutMs: this.timeoutMs, signal: this.closing.signal },
+        })
     }
   }
 
@@ -79,6 +82,7 @@ export class Senders {
   }
 
   async close(): Promise<void> {
+    this.closing.abort()
     await this.agent.destroy()
   }
 
