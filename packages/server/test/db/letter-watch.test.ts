@@ -13,6 +13,8 @@ const house = useHouse()
 interface AlertRow {
   tenant: number
   kind: string
+  fingerprint: string
+  count: number
   subject: string
   detail: Record<string, unknown>
   resolved_at: number | null
@@ -88,4 +90,37 @@ test('a long error is cut short in the event, not in the letter', async () => {
   await look(node, 1, 1)
   expect((await alerts())[0]?.detail['error']).toHaveLength(500)
   expect((await hands(node).deadLetters.get(1, runId)).error).toHaveLength(3_000)
+})
+
+test('of a great many jobs fifty have an event of their own, and the others one together, for as long as they have letters', async () => {
+  const node = await house().node()
+  const jobs = []
+  for (let n = 0; n < 63; n++) jobs.push(await node.register())
+  const [job = { key: 0 }] = jobs
+  await die(house(), node, job)
+  await house().query(
+    `INSERT INTO carillon.dead_letters (due, job, origin, seq, tenant, route, version, epoch, attempts, round, catch_up, reason, dead_at,
+                                        partition, max_attempts)
+     SELECT d.due, j.job, d.origin, d.seq, j.tenant, d.route, 1, d.epoch, d.attempts, d.round, d.catch_up, d.reason, d.dead_at,
+            j.partition, d.max_attempts
+     FROM carillon.dead_letters d, carillon.jobs j WHERE j.job <> d.job`,
+  )
+  const many = async () => (await alerts()).filter(({ fingerprint }) => fingerprint === 'dead_letter:many')
+  await look(node, 51, 51)
+  await look(node, 51, 51)
+  const [together] = await many()
+  expect(together).toMatchObject({
+    ...{ tenant: 1, kind: 'dead_letter', count: 1, subject: '13 more jobs have dead letters' },
+    detail: { jobs: 13, todo: 'carillon dead-letters list' },
+  })
+  expect(together?.detail['examples']).toHaveLength(10)
+  // One of the fifty is well: another takes its place, and they are twelve.
+  await house().query('DELETE FROM carillon.dead_letters WHERE job = $1', [job.key])
+  await look(node, 51, 50)
+  await look(node, 52, 51)
+  await until('it says so', async () => (await many())[0]?.detail['jobs'] === 12)
+  await house().query(
+    "UPDATE carillon.alerts SET resolved_at = carillon.now_ms(), resolved_by = 'ann' WHERE fingerprint = 'dead_letter:many'",
+  )
+  await look(node, 52, 50)
 })
