@@ -100,6 +100,31 @@ describe('partition_stalled', () => {
   })
 })
 
+test('partitions that change hands are none that have had no owner for long', async () => {
+  const node = await house().node()
+  for (let n = 0; n < 6; n++) await node.register({ schedule: '@every 1h' })
+  const alerting = new Alerting(house())
+  const timed = await house().query<{ partition: number }>(
+    'SELECT DISTINCT partition FROM carillon.timers ORDER BY partition LIMIT 2',
+  )
+  expect(timed).toHaveLength(2)
+  for (let n = 0; n < 4; n++) {
+    await pass(20_000)
+    await house().query(
+      'UPDATE carillon.partitions SET expires_at = carillon.now_ms() + CASE WHEN partition = $1 THEN 0 ELSE 600000 END',
+      [timed[n % 2]?.partition],
+    )
+    await alerting.lookAtOnce()
+    expect(await alerting.open('partition_stalled')).toEqual([])
+  }
+  await pass(30_000)
+  await house().query('UPDATE carillon.partitions SET expires_at = carillon.now_ms() WHERE partition = $1', [
+    timed[1]?.partition,
+  ])
+  await alerting.lookAtOnce()
+  expect(await alerting.open('partition_stalled')).toMatchObject([{ detail: { without_owner: 1 } }])
+})
+
 describe('ownership_churn', () => {
   test('is raised when partitions change hands too often within ten minutes, and over when they rest', async () => {
     const alerting = new Alerting(house())

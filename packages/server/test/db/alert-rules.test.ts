@@ -160,6 +160,49 @@ describe('slow_run', () => {
     expect(open).toMatchObject([{ detail: { job_id: job.job_id, p95_ms: 30_018, bound_ms: 60_036 } }])
   })
 
+  test('of a job that usually takes no time at all is over when it takes none again', async () => {
+    const { alerting, job } = await setUp()
+    for (let n = 0; n < 20; n++) await alerting.ended(job, { took: 500 })
+    await alerting.ended(job, { took: 31_000 })
+    await alerting.look()
+    expect(await alerting.open()).toMatchObject([{ kind: 'slow_run' }])
+    await alerting.ended(job, { took: 500 })
+    await alerting.look()
+    expect(await alerting.open()).toEqual([])
+  })
+
+  test('of a run under way is learned of only once it could be slow, and said again where it was not kept', async () => {
+    const { node, alerting, job } = await setUp()
+    for (let n = 0; n < 20; n++) await alerting.ended(job, { took: 500 })
+    const startedAt = await house().now()
+    let asked = 0
+    const { database } = node
+    const counted = new Proxy(database, {
+      get(of, name) {
+        const value: unknown = Reflect.get(of, name)
+        if (name !== 'run' || typeof value !== 'function') return value
+        return (...given: [{ name?: string; text?: string }, unknown]) => {
+          if (JSON.stringify(given[0]).includes('percentile_disc')) asked += 1
+          return (value as (...all: unknown[]) => unknown).apply(of, given)
+        }
+      },
+    })
+    const longRuns = new LongRuns({
+      ...{ database: counted, clock: house().clock, remote: false },
+      underWay: () => [{ job: job.key, due: startedAt, startedAt }],
+    })
+    await house().clock.advance(9_000)
+    await longRuns.runOnce()
+    expect(asked).toBe(0)
+    await house().clock.advance(22_000)
+    await house().query('ALTER TABLE carillon.alerts RENAME TO alerts_away')
+    await expect(longRuns.runOnce()).rejects.toThrow('alerts')
+    expect(asked).toBe(1)
+    await house().query('ALTER TABLE carillon.alerts_away RENAME TO alerts')
+    await longRuns.runOnce()
+    expect(await alerting.open()).toMatchObject([{ kind: 'slow_run' }])
+  })
+
   test('is raised while the run is under way, once, by the process whose worker has it', async () => {
     const { node, alerting, job } = await setUp({ expect: { finish_within_seconds: 10 } })
     const startedAt = await house().now()

@@ -22,9 +22,11 @@ const ofRequests = ['register', 'intervene', 'account', 'record', 'protect', 'si
 /** In those rooms, what the fleet does by itself or for its own people: never over connections of requests. */
 const ofTheFleet = [
   'pipeline/alert/claim-notifications.sql',
+  'pipeline/alert/claim-tail.sql',
   'pipeline/alert/claim-watch.sql',
   'pipeline/alert/fleet-state.sql',
   'pipeline/alert/forget.sql',
+  'pipeline/alert/keep-tail.sql',
   'pipeline/alert/keep-watch.sql',
   'pipeline/alert/learned.sql',
   'pipeline/alert/long-runs.sql',
@@ -38,6 +40,7 @@ const ofTheFleet = [
   'pipeline/alert/read-ways.sql',
   'pipeline/alert/resolve.sql',
   'pipeline/alert/settle.sql',
+  'pipeline/alert/shrink-tail.sql',
   'pipeline/alert/take-back-ping.sql',
   'pipeline/alert/waiting.sql',
   'pipeline/alert/well-again.sql',

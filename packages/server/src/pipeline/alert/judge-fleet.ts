@@ -19,7 +19,8 @@ export interface FleetState {
 
 /** What the watch remembers of the fleet, from pass to pass and from process to process. */
 export interface FleetMemory {
-  ownerless_since?: number | null
+  /** Since when partitions that have timers have had no owner. */
+  ownerless?: [partition: number, since: number][]
   /** How often partitions had been taken at some instants, oldest first. */
   takeovers?: [at: number, sum: number][]
 }
@@ -39,12 +40,12 @@ export function judgeFleet(
   rules: RuleBook,
   memory: FleetMemory,
 ): Judged & { memory: FleetMemory } {
-  const since = state.ownerless.length === 0 ? null : (memory.ownerless_since ?? state.now)
+  const ownerless = ownerlessSince(state, memory)
   const takeovers = sampled(memory.takeovers ?? [], state)
   const judged: Judged = { raise: [], resolve: [] }
   const verdicts = [
     noScheduler(state, rules),
-    partitionStalled(state, rules, since),
+    partitionStalled(state, rules, ownerless),
     ownershipChurn(takeovers, state, rules),
   ]
   for (const verdict of verdicts) {
@@ -52,7 +53,7 @@ export function judgeFleet(
     if ('subject' in verdict) judged.raise.push(verdict)
     else judged.resolve.push(verdict)
   }
-  return { ...judged, memory: { ownerless_since: since, takeovers } }
+  return { ...judged, memory: { ownerless, takeovers } }
 }
 
 type Verdict = Finding | Over | null
@@ -74,16 +75,21 @@ function noScheduler({ none_since: since, now }: FleetState, rules: RuleBook): V
   }
 }
 
-function partitionStalled(state: FleetState, rules: RuleBook, ownerlessSince: number | null): Verdict {
+/** Each partition by itself: while they change hands some are always without an owner, and none for long. */
+function ownerlessSince({ ownerless, now }: FleetState, memory: FleetMemory): [number, number][] {
+  const before = new Map(memory.ownerless)
+  return ownerless.map((partition) => [partition, Math.min(before.get(partition) ?? now, now)])
+}
+
+function partitionStalled(state: FleetState, rules: RuleBook, ownerless: [number, number][]): Verdict {
   const over = { tenant: null, fingerprint: 'partition_stalled' }
   const rule = rules.find(null, 'partition_stalled')
-  const forsaken =
-    ownerlessSince !== null && state.now - ownerlessSince >= (rule.params['seconds'] ?? 30) * 1000
-      ? state.ownerless
-      : []
-  const stalled = [...new Set([...state.waiting, ...forsaken])].sort((a, b) => a - b)
+  const forsaken = ownerless.filter(([, since]) => state.now - since >= stalledMs(rules))
+  const stalled = [...new Set([...state.waiting, ...forsaken.map(([partition]) => partition)])].sort(
+    (a, b) => a - b,
+  )
   if (stalled.length === 0 || !rule.enabled) return over
-  const waited = Math.max(state.longest, state.now - (ownerlessSince ?? state.now))
+  const waited = Math.max(state.longest, ...forsaken.map(([, since]) => state.now - since))
   return {
     ...over,
     kind: 'partition_stalled',

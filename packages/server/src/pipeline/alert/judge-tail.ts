@@ -39,6 +39,9 @@ export interface Learned {
   p95: number
 }
 
+/** Attempts shorter than this are slow only where their job says so: nothing is learned of them. */
+export const slowMs = 10_000
+
 interface Case {
   row: TailRow
   rule: EffectiveRule
@@ -143,7 +146,8 @@ export function startWithinMs(
 
 function slowRun({ row, rule }: Case, learned: Learned | undefined): Verdict {
   const bound = slowBound(row, rule, learned)
-  if (bound === null || row.took === null) return null
+  if (row.took === null) return null
+  if (bound === null) return row.took < slowMs && isLater(row, 'slow_run', row.ended_due) ? 'over' : null
   if (row.took <= bound.ms) return isLater(row, 'slow_run', row.ended_due) ? 'over' : null
   return slow(row, bound, row.took, row.ended_due)
 }

@@ -1,8 +1,6 @@
--- Notes how far the watch has come, in the transaction of its pass: what was raised and the place are kept together, or neither.
--- Lock: the one row, which claim-watch.sql took.
--- @param until bigint
+-- Notes that the fleet was looked at, with what is remembered of it. Lock: the one row, which claim-watch.sql took.
 -- @param now bigint
 -- @param memory jsonb
 -- @param pinged_at bigint
-UPDATE carillon.alert_watch SET through = :until, looked_at = :now, memory = :memory, pinged_at = :pinged_at
-RETURNING through
+UPDATE carillon.alert_watch SET looked_at = :now, memory = :memory, pinged_at = :pinged_at
+RETURNING looked_at

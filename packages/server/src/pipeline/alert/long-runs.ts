@@ -3,7 +3,7 @@ import { statement } from '../../db/statement.js'
 import type { Clock } from '../../platform/clock.js'
 import { jobIdOf } from '../../platform/ids.js'
 import { type Finding, fingerprintOf, type JobFacts } from './finding.js'
-import { slow, slowBound } from './judge-tail.js'
+import { slow, slowBound, slowMs } from './judge-tail.js'
 import { Learning } from './learning.js'
 import { raise } from './record.js'
 import { RuleBook } from './rule-book.js'
@@ -65,9 +65,12 @@ export class LongRuns {
     )
     const learned = await this.learning.of(
       database,
-      untold.filter(({ expect }) => expect?.finish_within_seconds === undefined).map(({ job }) => job),
+      untold
+        .filter(({ expect, took }) => expect?.finish_within_seconds === undefined && took >= slowMs)
+        .map(({ job }) => job),
     )
     const found: Finding[] = []
+    const said: string[] = []
     for (const run of untold) {
       const rule = rules.find(run.tenant, 'slow_run', run)
       const bound = slowBound(run, rule, learned.get(run.job))
@@ -79,9 +82,10 @@ export class LongRuns {
         fingerprint: fingerprintOf('slow_run', run),
         detail: { job_id: jobIdOf(run.uuid), ...detail },
       })
-      this.told.add(keyOf(run))
+      said.push(keyOf(run))
     }
     await raise(database, await gathered(database, found))
+    for (const key of said) this.told.add(key)
   }
 }
 

@@ -1,6 +1,7 @@
 -- Raises alerts. One that is open is found again: counted, with what is known now. One that was over a short while ago is the same one,
 -- open again: what flaps is one alert, and told once (route.ts). The unique index alerts_open decides, also between two processes; one
--- that reopened the row first leaves nothing to reopen, and the insert finds it open. Lock: the rows, by fingerprint.
+-- that reopened the row first leaves nothing to reopen, and the insert finds it open. A count stops at the largest that fits: one alert
+-- may not keep all others from being raised. Lock: the rows, by fingerprint.
 -- Index: alerts_open, alerts_over.
 -- @param alerts jsonb
 -- @param reopen_ms bigint
@@ -27,7 +28,7 @@ closed AS MATERIALIZED (
 reopened AS (
   UPDATE carillon.alerts a
   SET resolved_at = NULL, resolved_by = NULL, subject = given.subject, detail = given.detail, mark = given.mark,
-      last_seen_at = given.now, count = a.count + coalesce(given.found, 1), route_at = given.now
+      last_seen_at = given.now, count = least(a.count::bigint + coalesce(given.found, 1), 2147483647)::int, route_at = given.now
   FROM closed
   JOIN given ON given.fingerprint = closed.fingerprint AND coalesce(given.tenant, 0) = closed.owner
   WHERE a.alert = closed.alert AND a.resolved_at IS NOT NULL
@@ -41,8 +42,8 @@ raised AS (
   WHERE (coalesce(tenant, 0), fingerprint) NOT IN (SELECT owner, fingerprint FROM reopened)
   ORDER BY coalesce(tenant, 0), fingerprint
   ON CONFLICT (coalesce(tenant, 0), fingerprint) WHERE resolved_at IS NULL DO UPDATE
-  SET last_seen_at = excluded.last_seen_at, count = a.count + excluded.count, subject = excluded.subject,
-      detail = excluded.detail, mark = coalesce(excluded.mark, a.mark)
+  SET last_seen_at = excluded.last_seen_at, count = least(a.count::bigint + excluded.count, 2147483647)::int,
+      subject = excluded.subject, detail = excluded.detail, mark = coalesce(excluded.mark, a.mark)
   RETURNING a.alert
 )
 SELECT alert FROM reopened UNION ALL SELECT alert FROM raised

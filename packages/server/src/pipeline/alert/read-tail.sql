@@ -1,7 +1,7 @@
 -- What became of ticks from one instant to another, by job: only of jobs of which something may have to be said, or taken back. Each row
 -- of the ledger is read once for this. Failures in a row and ticks passed over are kept in job_health, for jobs that have any: a
 -- success forgets the failures, a long enough row of runs the rest (of more than twenty ticks each count is halved). In the transaction of
--- claim-watch.sql, whose lock makes this the only writer of job_health.
+-- claim-tail.sql, whose lock makes this the only writer of job_health.
 -- Lock: rows of job_health, by job. Index: ledger_recorded (with by-index.sql), alerts_open_of_job, jobs' primary key, jobs_expecting.
 -- @param since bigint
 -- @param until bigint

@@ -2,12 +2,12 @@ import type { Logger } from 'pino'
 import { byIndex } from '../../db/by-index.js'
 import type { Database, Runner } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
-import type { Clock } from '../../platform/clock.js'
+import { breathe, type Clock } from '../../platform/clock.js'
 import { parkedUntil } from '../parked.js'
 import type { DeadMan } from './dead-man.js'
 import { type Finding, fingerprintOf, type JobFacts } from './finding.js'
 import { type FleetMemory, type FleetState, judgeFleet, stalledMs } from './judge-fleet.js'
-import { type Judged, judgeTail, late, startWithinMs, type TailRow } from './judge-tail.js'
+import { type Judged, judgeTail, late, slowMs, startWithinMs, type TailRow } from './judge-tail.js'
 import { Learning } from './learning.js'
 import { raise, resolve, resolveDelayMs } from './record.js'
 import { fleetTenant, RuleBook } from './rule-book.js'
@@ -15,21 +15,35 @@ import { gathered } from './storm.js'
 import { jobIdOf } from '../../platform/ids.js'
 
 interface Claim {
-  since: number
-  until: number
   now: number
   memory: FleetMemory
   pinged_at: number
 }
 
-const claimStatement = statement<
-  { every_ms: number; settled_ms: number; most_ms: number; oldest_ms: number },
-  Claim
->(new URL('./claim-watch.sql', import.meta.url))
-const keepStatement = statement<
-  { until: number; now: number; memory: string; pinged_at: number },
-  { through: number }
->(new URL('./keep-watch.sql', import.meta.url))
+interface Slice {
+  since: number
+  until: number
+  now: number
+  slice_ms: number
+  /** There was more in it than one look takes. */
+  full: boolean
+}
+
+const claimStatement = statement<{ every_ms: number; settled_ms: number }, Claim>(
+  new URL('./claim-watch.sql', import.meta.url),
+)
+const keepStatement = statement<{ now: number; memory: string; pinged_at: number }, { looked_at: number }>(
+  new URL('./keep-watch.sql', import.meta.url),
+)
+const sliceStatement = statement<{ settled_ms: number; oldest_ms: number; most: number }, Slice>(
+  new URL('./claim-tail.sql', import.meta.url),
+)
+const keepTailStatement = statement<{ until: number; slice_ms: number }, { through: number }>(
+  new URL('./keep-tail.sql', import.meta.url),
+)
+const shrinkStatement = statement<Record<string, never>, { slice_ms: number }>(
+  new URL('./shrink-tail.sql', import.meta.url),
+)
 const tailStatement = statement<{ since: number; until: number; slow_ms: number }, TailRow>(
   new URL('./read-tail.sql', import.meta.url),
 )
@@ -51,13 +65,16 @@ const forgetStatement = statement<{ kept_ms: number; most: number }, { alerts: n
   new URL('./forget.sql', import.meta.url),
 )
 
-/** A row may be committed this long after its instant, and be judged. A later one is missing here alone. */
+/** A row may be committed this long after its instant, and be judged. A later one is missing here alone (docs/operate/alerts.md). */
 const settledMs = 3_000
 const mostMs = 60_000
 /** After an outage of the watch itself: what is older is history, and told by nobody. */
 const oldestMs = 3_600_000
-/** Attempts shorter than this are asked nothing about, unless their job expects something. */
-const slowMs = 10_000
+/** So many rows of the ledger are judged in one look, and so many jobs between two breaths. */
+const mostRows = 10_000
+const jobsAtOnce = 500
+/** A look that took longer is long enough: the next takes no more. Far below the deadline of a statement. */
+const longLookMs = 2_000
 /** A step of a clock is no lasting state: an hour later it is history. */
 const staleMs = 3_600_000
 const quietMs = 600_000
@@ -79,7 +96,8 @@ export interface WatchOptions {
 
 /**
  * Looks at what became of ticks, at what waits and at how the fleet is, and raises alerts. Every process does it, whatever its roles:
- * the one that takes the row of the watch, for all. What it finds and how far it is are one transaction.
+ * the one that takes the row of the watch, for all. First the fleet, with the ping to the outside: a small transaction, which a ledger that
+ * is too much for one look cannot keep from ending. Then the tail of the ledger: what it finds and how far it is are one transaction.
  */
 export class Watch {
   private readonly learning: Learning
@@ -92,52 +110,73 @@ export class Watch {
 
   /** Answers whether more of the ledger is waiting. */
   async runOnce(): Promise<boolean> {
-    const { database, everyMs, deadMan } = this.options
-    const pass = await database.transaction(async (runner) => {
-      const [claimed] = await runner.run(claimStatement, {
-        every_ms: everyMs,
-        settled_ms: settledMs,
-        most_ms: mostMs,
-        oldest_ms: oldestMs,
-      })
-      return claimed === undefined ? null : this.pass(runner, claimed)
-    })
-    if (pass === null) return false
-    if (pass.ping) await deadMan?.ping(pass.claimed.pinged_at, pass.claimed.now)
-    return pass.claimed.until < pass.claimed.now - settledMs
+    const { database, deadMan } = this.options
+    const looked = await database.transaction((runner) => this.lookAtFleet(runner))
+    if (looked === null) return false
+    if (looked.ping) await deadMan?.ping(looked.claimed.pinged_at, looked.claimed.now)
+    try {
+      return await database.transaction((runner) => this.lookAtTail(runner))
+    } catch (error) {
+      // The error is what is told, also where this cannot be noted either.
+      await database.run(shrinkStatement, {}).catch(() => undefined)
+      throw error
+    }
   }
 
-  private async pass(runner: Runner, claimed: Claim): Promise<{ claimed: Claim; ping: boolean }> {
-    const { since, until, now, pinged_at: pingedAt } = claimed
+  private async lookAtFleet(runner: Runner): Promise<{ claimed: Claim; ping: boolean } | null> {
+    const { everyMs, beatMs, deadMan } = this.options
+    const [claimed] = await runner.run(claimStatement, { every_ms: everyMs, settled_ms: settledMs })
+    if (claimed === undefined) return null
+    const { now, pinged_at: pingedAt } = claimed
     await byIndex(runner)
-    const rows = until > since ? await runner.run(tailStatement, { since, until, slow_ms: slowMs }) : []
-    const waiting = await runner.run(waitingStatement, { most: mostWaiting, parked_until: parkedUntil })
-    const rules = await RuleBook.read(runner, [
-      fleetTenant,
-      ...[...rows, ...waiting].map(({ tenant }) => tenant),
-    ])
-    const long = rows.filter(({ took }) => took !== null && took >= slowMs).map(({ job }) => job)
-    const tail = judgeTail(rows, rules, await this.learning.of(runner, long))
-    const fleet = await this.fleet(runner, rules, claimed.memory)
-    const found = [...tail.raise, ...lateRuns(waiting, rules)]
-    await raise(runner, [...(await gathered(runner, found)), ...fleet.raise])
-    await resolve(runner, [...tail.resolve, ...fleet.resolve], this.delayMs)
-    await this.tidy(runner, rows)
-    const ping = this.options.deadMan?.due(now, pingedAt, fleet.schedulers) ?? false
+    const rules = await RuleBook.read(runner, [fleetTenant])
+    const [state] = await runner.run(fleetStatement, { stalled_ms: stalledMs(rules), beat_ms: beatMs })
+    if (state === undefined) throw new Error('The state of the fleet is one row.')
+    const fleet = judgeFleet(state, rules, claimed.memory)
+    await raise(runner, fleet.raise)
+    await resolve(runner, fleet.resolve, this.delayMs)
+    const ping = deadMan?.due(now, pingedAt, state.schedulers) ?? false
     const memory = JSON.stringify(fleet.memory)
-    await runner.run(keepStatement, { until, now, memory, pinged_at: ping ? now : pingedAt })
+    await runner.run(keepStatement, { now, memory, pinged_at: ping ? now : pingedAt })
     return { claimed, ping }
   }
 
-  private async fleet(
-    runner: Runner,
-    rules: RuleBook,
-    memory: FleetMemory,
-  ): Promise<Judged & { memory: FleetMemory; schedulers: number }> {
-    const { beatMs } = this.options
-    const [state] = await runner.run(fleetStatement, { stalled_ms: stalledMs(rules), beat_ms: beatMs })
-    if (state === undefined) throw new Error('The state of the fleet is one row.')
-    return { ...judgeFleet(state, rules, memory), schedulers: state.schedulers }
+  private async lookAtTail(runner: Runner): Promise<boolean> {
+    const { clock } = this.options
+    const began = clock.monotonic()
+    await byIndex(runner)
+    const asked = { settled_ms: settledMs, oldest_ms: oldestMs, most: mostRows }
+    const [slice] = await runner.run(sliceStatement, asked)
+    if (slice === undefined) return false
+    const { since, until, now } = slice
+    const rows = until > since ? await runner.run(tailStatement, { since, until, slow_ms: slowMs }) : []
+    const waiting = await runner.run(waitingStatement, { most: mostWaiting, parked_until: parkedUntil })
+    const rules = await RuleBook.read(
+      runner,
+      [...rows, ...waiting].map(({ tenant }) => tenant),
+    )
+    const tail = await this.judge(runner, rows, rules)
+    const found = [...tail.raise, ...lateRuns(waiting, rules)]
+    await raise(runner, await gathered(runner, found))
+    await resolve(runner, tail.resolve, this.delayMs)
+    await this.tidy(runner, rows)
+    const isLong = clock.monotonic() - began > longLookMs
+    await runner.run(keepTailStatement, { until, slice_ms: nextSlice(slice, isLong) })
+    return until < now - settledMs
+  }
+
+  /** A few jobs at a time: an outage touches all of them, and the process has other things to do. */
+  private async judge(runner: Runner, rows: readonly TailRow[], rules: RuleBook): Promise<Judged> {
+    const long = rows.filter(({ took }) => took !== null && took >= slowMs).map(({ job }) => job)
+    const learned = await this.learning.of(runner, long)
+    const judged: Judged = { raise: [], resolve: [] }
+    for (let at = 0; at < rows.length; at += jobsAtOnce) {
+      if (at > 0) await breathe(this.options.clock)
+      const some = judgeTail(rows.slice(at, at + jobsAtOnce), rules, learned)
+      judged.raise.push(...some.raise)
+      judged.resolve.push(...some.resolve)
+    }
+    return judged
   }
 
   private async tidy(runner: Runner, rows: readonly TailRow[]): Promise<void> {
@@ -146,6 +185,12 @@ export class Watch {
     await runner.run(settleStatement, { stale_ms: staleMs, quiet_ms: quietMs, delay_ms: this.delayMs })
     await runner.run(forgetStatement, { kept_ms: keptMs, most: 1_000 })
   }
+}
+
+/** Twice as much as went well, up to a bound; no more than went through where that was long. */
+function nextSlice({ since, until, slice_ms: slice, full }: Slice, isLong: boolean): number {
+  const base = full ? until - since : slice
+  return Math.min(isLong ? base : base * 2, mostMs)
 }
 
 /** Runs that should have started by now. The tail tells when a later one has started in time. */
