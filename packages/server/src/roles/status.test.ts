@@ -45,10 +45,6 @@ describe('how things are', () => {
     ['lags at their bounds', counted({ oldest_due_ms: 10_000, oldest_ready_ms: 10_000 })],
     ['a scheduler that has just lost its partitions', { ownership: { withoutMs: 20_000, graceMs: 20_000 } }],
     [
-      'a scheduler without partitions where there are more of them than partitions',
-      { ownership: { withoutMs: 99_000, graceMs: 20_000 }, alive: { api: 1, scheduler: 257, worker: 1 } },
-    ],
-    [
       'workers over HTTP alone',
       { ...counted({ remote_workers: 1 }), alive: { api: 1, scheduler: 1, worker: 0 } },
     ],
