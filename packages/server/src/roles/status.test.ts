@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { judgeStatus, type StatusFacts } from './status.js'
 
 const sample = {
-  ...{ running: 0, ready: 0, ahead: 0, parked: 0, oldest_ready_ms: 0, unowned: 0, owners: 1 },
+  ...{ running: 0, ready: 0, waiting: 0, ahead: 0, parked: 0, oldest_ready_ms: 0, unowned: 0, owners: 1 },
   ...{ oldest_due_ms: 0, dead_letters: 0, remote_workers: 0 },
 }
 const well: StatusFacts = {
