@@ -1316,8 +1316,6 @@ CREATE INDEX jobs_ended ON carillon.jobs USING btree (ended_at) WHERE (state = A
 
 CREATE INDEX jobs_excluding ON carillon.jobs USING gin (((definition -> 'exclude'::text))) WHERE (((definition -> 'exclude'::text) <> '[]'::jsonb) AND (state = ANY (ARRAY['active'::text, 'paused'::text])));
 
-CREATE INDEX jobs_expecting ON carillon.jobs USING btree (job) WHERE ((definition ? 'expect'::text) AND (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text])));
-
 CREATE UNIQUE INDEX jobs_live_name ON carillon.jobs USING btree (tenant, name) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text]));
 
 CREATE INDEX jobs_name_search ON carillon.jobs USING gin (name public.gin_trgm_ops) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text]));

@@ -123,6 +123,3 @@ CREATE TABLE carillon.job_health (
   updated_at  bigint NOT NULL DEFAULT carillon.now_ms()
 ) WITH (fillfactor = 70);
 CREATE INDEX job_health_old ON carillon.job_health (updated_at);
-
--- The jobs of which something is expected.
-CREATE INDEX jobs_expecting ON carillon.jobs (job) WHERE definition ? 'expect' AND state IN ('active', 'paused', 'ended');

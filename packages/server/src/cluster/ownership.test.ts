@@ -3,10 +3,16 @@ import { expect, test, vi } from 'vitest'
 import type { Clock } from '../platform/clock.js'
 import { Metrics } from '../platform/metrics.js'
 import type { Coordination, Lease } from './coordination.js'
-import { Ownership } from './ownership.js'
+import { assignPartitions } from './assignment.js'
+import { Ownership, type OwnershipOptions } from './ownership.js'
 
-/** One node that has all partitions; its renewals are answered when the test says so. */
-function setUp() {
+interface SetUp extends Pick<OwnershipOptions, 'assign'> {
+  live?: () => number[]
+  takes?: boolean
+}
+
+/** One node that has all partitions, unless others are named; its renewals are answered when the test says so. */
+function setUp({ live = () => [1], takes = true, ...rest }: SetUp = {}) {
   let now = 0
   const renewals: (() => void)[] = []
   const taken: number[] = []
@@ -14,7 +20,7 @@ function setUp() {
   const coordination = {
     take: (_self: number, wanted: number[]) => {
       taken.push(...wanted)
-      return Promise.resolve(wanted.map((partition) => ({ partition, epoch: 1 })))
+      return Promise.resolve(takes ? wanted.map((partition) => ({ partition, epoch: 1 })) : [])
     },
     renew: (_self: number, leases: Lease[]) =>
       new Promise<Lease[]>((resolve) => renewals.push(() => resolve(leases))),
@@ -28,9 +34,10 @@ function setUp() {
     leaseTtlMs: 10_000,
     renewMs: 3_000,
     self: () => 1,
-    liveSchedulers: () => [1],
+    liveSchedulers: live,
     sinceFiringMs: () => 0,
     offer: () => undefined,
+    ...rest,
   })
   const at = (ms: number) => {
     now = ms
@@ -79,4 +86,32 @@ test.each<[string, (ownership: Ownership, leases: readonly Lease[]) => unknown]>
   await ownership.runOnce()
   await lose(ownership, ownership.current())
   expect(ownership.current()).toHaveLength(0)
+})
+
+test('a node to which the assignment gives nothing is spare, and does not count as one that is without', async () => {
+  let mine: number[] = []
+  const others = Array.from({ length: 46 }, (_, node) => node + 1)
+  const { ownership, at } = setUp({ live: () => others, assign: () => new Map([[1, mine]]), takes: false })
+  at(3_600_000)
+  expect([ownership.isSpare(), ownership.withoutMs()]).toEqual([true, 0])
+  await ownership.runOnce()
+  expect([ownership.isSpare(), ownership.withoutMs()]).toEqual([true, 0])
+  // From when on something is its own, and not from when on it had none.
+  mine = [7]
+  others.pop()
+  at(3_601_000)
+  await ownership.runOnce()
+  expect([ownership.isSpare(), ownership.withoutMs()]).toEqual([false, 1_000])
+})
+
+test('a node on which nobody counts is not spare', async () => {
+  const { ownership, at } = setUp({ live: () => [2, 3] })
+  at(60_000)
+  await ownership.runOnce()
+  expect([ownership.isSpare(), ownership.withoutMs()]).toEqual([false, 60_000])
+})
+
+test('a fleet with half as many nodes as partitions has spare ones', () => {
+  const shares = [...assignPartitions(Array.from({ length: 128 }, (_, at) => 1_000 + at)).values()]
+  expect(shares.filter((partitions) => partitions.length === 0)).not.toHaveLength(0)
 })

@@ -37,7 +37,7 @@ export class Ownership {
   private trusted: { leases: readonly Lease[]; until: number } | null = null
   private renewedAt = Number.NEGATIVE_INFINITY
   private heldSince = Number.NEGATIVE_INFINITY
-  /** When it last held something; before that, when it began. */
+  /** When it last held something or was spare; before that, when it began. */
   private heldLast: number
   private asideUntil = Number.NEGATIVE_INFINITY
   private assignment: { membership: string; partitions: ReadonlySet<number> } = {
@@ -49,9 +49,18 @@ export class Ownership {
     this.heldLast = options.clock.monotonic()
   }
 
-  /** How long this node has owned nothing; 0 while it owns something. */
+  /** How long this node has owned nothing; 0 while it owns something, and while it is spare. */
   withoutMs(): number {
-    return this.current().length > 0 ? 0 : this.options.clock.monotonic() - this.heldLast
+    return this.current().length > 0 || this.isSpare() ? 0 : this.options.clock.monotonic() - this.heldLast
+  }
+
+  /**
+   * Whether others have all there is, and rightly: the fleet counts on this node, and its assignment is empty. That is so of some
+   * in a large fleet, long before there are more nodes than partitions. A node that stands aside is not counted on.
+   */
+  isSpare(): boolean {
+    const { self, liveSchedulers } = this.options
+    return liveSchedulers().includes(self()) && this.assigned().size === 0
   }
 
   /** Partitions with their epochs, as far as they can be trusted now. */
@@ -79,7 +88,7 @@ export class Ownership {
     await this.release(this.leases().filter(({ partition }) => !assigned.has(partition)))
     await this.take([...assigned].filter((partition) => !this.held.has(partition)))
     this.options.metrics.partitionsOwned.set(this.held.size)
-    if (this.held.size > 0) this.heldLast = this.options.clock.monotonic()
+    if (this.held.size > 0 || this.isSpare()) this.heldLast = this.options.clock.monotonic()
   }
 
   /**

@@ -1,5 +1,5 @@
-import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, get, IncomingMessage, ServerResponse } from 'node:http'
+import { type AddressInfo, Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../test/kit/manual-clock.js'
@@ -113,6 +113,20 @@ describe('a stream of events', () => {
     stream.end('closing', {})
     await clock.advance(streamLimits.farewell)
     await until('the socket is gone', () => raw.destroyed)
+  })
+
+  it('is none for a reader that hung up before it was opened', () => {
+    const clock = new ManualClock()
+    let [hijacked, closed] = [0, 0]
+    const raw = new ServerResponse(new IncomingMessage(new Socket()))
+    raw.destroy()
+    const reply = { raw, hijack: () => (hijacked += 1), getHeaders: () => ({}) }
+    const stream = new EventStream(reply as unknown as FastifyReply, () => (closed += 1), clock)
+    stream.open()
+    stream.send('run', 'p1', '1')
+    stream.end('closing', {})
+    expect([hijacked, closed]).toEqual([1, 1])
+    expect(clock.delays).toEqual([])
   })
 
   it('ends once, whoever ends it', async () => {

@@ -30,6 +30,11 @@ export class EventStream {
   open(): void {
     const { reply } = this
     reply.hijack()
+    // Who hung up while the stream was prepared has closed already, and closes no second time.
+    if (reply.raw.destroyed) {
+      this.finish()
+      return
+    }
     reply.raw.on('close', () => this.finish())
     reply.raw.on('error', () => this.finish())
     reply.raw.writeHead(200, {

@@ -9,7 +9,9 @@ const secrets: readonly [pattern: RegExp, instead: string][] = [
   [/\b(Bearer) +[^\s"'\\,]{4,}/gi, '$1 …'],
   // Base64, and no word of a sentence.
   [/\b([Bb]asic) +(?=[a-z+/]*[A-Z0-9=])[A-Za-z0-9+/=]{8,}/g, '$1 …'],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s"'\\/@]+@/gi, '$1…@'],
+  // Up to the last @ before the path: a password may have one in it. Of any scheme: looking for its beginning would cost the square of a
+  // long text.
+  [/:\/\/[^\s"'\\/]+@/g, '://…@'],
   [
     /([?&;](?:[a-z0-9_.-]*(?:token|secret|password|passwd|signature|apikey|api[_-]key|access[_-]key|credential)s?|key|sig|auth|code|pwd)=)[^\s"'\\&;#]+/gi,
     '$1…',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.js'
 import type { Membership } from '../cluster/membership.js'
+import type { FleetSample } from '../pipeline/monitor/fleet-sample.js'
 import { systemClock } from '../platform/clock.js'
 import type { Service } from '../platform/service.js'
 import { Standing } from '../platform/standing.js'
@@ -31,7 +32,12 @@ function healthOf(parts: Partial<HealthParts> = {}, roles = 'scheduler', schedul
   return health
 }
 
-const without = (withoutMs: number) => ({ ownership: { withoutMs: () => withoutMs, current: () => [] } })
+const without = (withoutMs: number, isSpare = false) => ({
+  ownership: { withoutMs: () => withoutMs, isSpare: () => isSpare, current: () => [] },
+})
+const owners = (count: number) => ({
+  fleet: { latest: () => ({ sample: { owners: count } as FleetSample, ageMs: 0 }) },
+})
 
 describe('live', () => {
   it('is a process none of whose loops hangs, whatever the database does', () => {
@@ -73,10 +79,19 @@ describe('ready', () => {
     expect(idle.checks['ownership']?.detail).toContain('others have them')
   })
 
-  it('is, without partitions, one that also serves the API, and one of more schedulers than there are partitions', async () => {
+  it('is, without partitions, one that also serves the API', async () => {
     const serving = await healthOf(without(99_000), 'api,scheduler').ready()
     expect(serving).toMatchObject({ ready: true })
     expect(serving.checks).not.toHaveProperty('ownership')
-    expect(await healthOf(without(99_000), 'scheduler', 257).ready()).toMatchObject({ ready: true })
+  })
+
+  it('is a spare scheduler, unless nobody owns anything', async () => {
+    expect(await healthOf(without(0, true), 'scheduler', 46).ready()).toMatchObject({ ready: true })
+    expect(await healthOf({ ...without(0, true), ...owners(45) }).ready()).toMatchObject({ ready: true })
+    expect(await healthOf({ ...without(0, true), ...owners(0) }).ready()).toMatchObject({
+      ready: false,
+      checks: { ownership: { ok: false, detail: 'no scheduler owns a partition' } },
+    })
+    expect(await healthOf({ ...without(0), ...owners(0) }).ready()).toMatchObject({ ready: true })
   })
 })

@@ -14,7 +14,7 @@ export interface HealthParts {
   standing: Pick<Standing, 'away'>
   fleet: Pick<FleetSamples, 'latest'>
   /** Null in processes that own nothing by their roles. */
-  ownership: Pick<Ownership, 'withoutMs' | 'current'> | null
+  ownership: Pick<Ownership, 'withoutMs' | 'isSpare' | 'current'> | null
   loops: readonly Service[]
 }
 
@@ -25,9 +25,9 @@ const longestPassMs = 300_000
 /**
  * Live: no loop hangs; a restart would help. A database that is away is no reason for one.
  *
- * Ready: in the cluster, the database answered a heartbeat lately, and, for a process that is only a scheduler, partitions came to it. One
- * that also serves the API goes on serving it without them. A process that is starting or leaving is not ready, so that a load balancer turns
- * away before the drain ends.
+ * Ready: in the cluster, the database answered a heartbeat lately, and a process that is only a scheduler holds partitions where its
+ * assignment has some. One that also serves the API goes on serving it without them. A process that is starting or leaving is not ready, so
+ * that a load balancer turns away before the drain ends.
  */
 export function composeHealth(
   { config, clock, membership }: Pick<Context, 'config' | 'clock' | 'membership'>,
@@ -38,11 +38,13 @@ export function composeHealth(
   const graceMs = 2 * config.leaseTtlSeconds * 1000
   const watched = [heartbeat, ...loops.filter(({ name }) => watchedLoops.has(name))]
   const schedulers = () => membership.live('scheduler').length
-  const owning = (): HealthCheck => {
-    const withoutMs = ownership?.withoutMs() ?? 0
-    const tooLong = withoutMs > graceMs && clock.monotonic() - begun > graceMs
-    if (!tooLong || schedulers() > 256) return { ok: true }
-    return { ok: false, detail: describeOwnsNothing(withoutMs, schedulers()) }
+  const owning = (held: NonNullable<HealthParts['ownership']>): HealthCheck => {
+    if (clock.monotonic() - begun <= graceMs) return { ok: true }
+    const withoutMs = held.withoutMs()
+    if (withoutMs > graceMs) return { ok: false, detail: describeOwnsNothing(withoutMs, schedulers()) }
+    // Spare, because others have all: unless nobody has any.
+    const deserted = held.isSpare() && fleet.latest()?.sample.owners === 0
+    return deserted ? { ok: false, detail: 'no scheduler owns a partition' } : { ok: true }
   }
   return {
     live: () => watched.every((service) => service.inPassMs() <= longestPassMs),
@@ -55,7 +57,7 @@ export function composeHealth(
       const detail = standing.away
       const process: HealthCheck = detail === null ? { ok: true } : { ok: false, detail }
       const checks: Record<string, HealthCheck> = { database, process }
-      if (ownership !== null && !config.roles.includes('api')) checks['ownership'] = owning()
+      if (ownership !== null && !config.roles.includes('api')) checks['ownership'] = owning(ownership)
       return Promise.resolve({ ready: Object.values(checks).every(({ ok }) => ok), checks })
     },
     status() {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { judgeStatus, type StatusFacts } from './status.js'
 
 const sample = {
-  ...{ running: 0, ready: 0, ahead: 0, parked: 0, oldest_ready_ms: 0, unowned: 0, owners: 1 },
+  ...{ running: 0, ready: 0, waiting: 0, ahead: 0, parked: 0, oldest_ready_ms: 0, unowned: 0, owners: 1 },
   ...{ oldest_due_ms: 0, dead_letters: 0, remote_workers: 0 },
 }
 const well: StatusFacts = {
@@ -44,10 +44,6 @@ describe('how things are', () => {
     ['a silence that is just short enough', { silentMs: 2_000 }],
     ['lags at their bounds', counted({ oldest_due_ms: 10_000, oldest_ready_ms: 10_000 })],
     ['a scheduler that has just lost its partitions', { ownership: { withoutMs: 20_000, graceMs: 20_000 } }],
-    [
-      'a scheduler without partitions where there are more of them than partitions',
-      { ownership: { withoutMs: 99_000, graceMs: 20_000 }, alive: { api: 1, scheduler: 257, worker: 1 } },
-    ],
     [
       'workers over HTTP alone',
       { ...counted({ remote_workers: 1 }), alive: { api: 1, scheduler: 1, worker: 0 } },

@@ -12,7 +12,7 @@ export interface StatusFacts {
   counted: { sample: FleetSample; ageMs: number } | null
   /** Later than this is too late. */
   lagBoundMs: number
-  /** Of a process that is to own partitions: how long it has owned none, and from when on that is too long. */
+  /** Of a process that is to own partitions: how long it has owned none of its own, and from when on that is too long. */
   ownership: { withoutMs: number; graceMs: number } | null
 }
 
@@ -51,8 +51,7 @@ function ofFleet({ alive, counted, ownership }: StatusFacts): Reason[] {
   if (alive.scheduler === 0) found.push(reason('no_scheduler', 'no scheduler is alive: nothing fires'))
   if (alive.worker === 0 && counted !== null && counted.sample.remote_workers === 0)
     found.push(reason('no_worker', 'no worker is alive: nothing runs'))
-  // More schedulers than partitions: some have none, and that is all right.
-  if (ownership !== null && ownership.withoutMs > ownership.graceMs && alive.scheduler <= partitions)
+  if (ownership !== null && ownership.withoutMs > ownership.graceMs)
     found.push(reason('owns_nothing', describeOwnsNothing(ownership.withoutMs, alive.scheduler)))
   return found
 }

@@ -58,6 +58,50 @@ test('the fleet is counted: runs by what they do, what is due and not fired, par
   expect(await series(metrics, 'carillon_dead_letters')).toEqual(['carillon_dead_letters 1'])
 })
 
+test('a run that waits for a place of its job, or for its host, could not start: no worker is missing', async () => {
+  const node = await house().node()
+  const url = (host: string) => ({
+    target: { type: 'http' as const, url: `http://${host}/`, timeout_seconds: 5 },
+  })
+  const [broken, full, limited, plain] = [
+    await node.register(url('broken.test')),
+    await node.register(url('full.test')),
+    await node.register(url('limited.test')),
+    await node.register(),
+  ]
+  await house().query(
+    `INSERT INTO carillon.targets (tenant, host, state, retry_at, max_concurrent, in_use)
+     SELECT j.tenant, h.host, h.state, h.retry_at, h.most, h.in_use
+     FROM carillon.jobs j, (VALUES ('broken.test', 'open', 1, NULL, 0), ('full.test', 'closed', NULL, 2, 2),
+                                   ('limited.test', 'closed', NULL, 2, 1)) h (host, state, retry_at, most, in_use)
+     WHERE j.job = $1
+     ON CONFLICT (tenant, host) DO UPDATE
+     SET state = excluded.state, retry_at = excluded.retry_at, max_concurrent = excluded.max_concurrent, in_use = excluded.in_use`,
+    [plain.key],
+  )
+  const now = await house().now()
+  await putRuns(house(), broken, { availableAt: now - 500_000 })
+  await putRuns(house(), full, { availableAt: now - 400_000 })
+  // One behind a long run, one that gave its place back, one that has its place.
+  await putRuns(house(), plain, { availableAt: now - 300_000, needPlace: true, count: 3 })
+  const place =
+    'UPDATE carillon.queue SET slot = $2 WHERE job = $1 AND due = (SELECT max(due) FROM carillon.queue WHERE job = $1 AND slot IS NULL)'
+  await house().query(place, [plain.key, -1])
+  await house().query(place, [plain.key, 0])
+  await house().query('UPDATE carillon.queue SET available_at = $2 WHERE job = $1 AND slot = 0', [
+    plain.key,
+    now - 3_000,
+  ])
+  await putRuns(house(), limited, { availableAt: now - 4_000 })
+  await house().clock.advance(6_000)
+  const { metrics, samples } = samplesOf(node)
+  await samples.runOnce()
+  const { sample } = samples.latest() ?? {}
+  expect(sample).toMatchObject({ ready: 2, waiting: 4, running: 0, ahead: 0 })
+  expect(sample?.oldest_ready_ms).toBeLessThan(100_000)
+  expect(await series(metrics, 'carillon_queue_runs')).toContain('carillon_queue_runs{state="waiting"} 4')
+})
+
 test('of many processes one counts, and the others show what it found', async () => {
   const [one, two] = await house().fleet(2)
   if (one === undefined || two === undefined) throw new Error('There is no fleet.')

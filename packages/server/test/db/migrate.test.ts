@@ -232,6 +232,17 @@ test('a server that is too old is refused before anything is done, with its vers
   expect(asked).toHaveLength(1)
 })
 
+test('none that is not released builds an index over a table that firing writes to: it would stop while that builds', () => {
+  const released = 27
+  const built = loadMigrations()
+    .filter(({ version }) => version > released)
+    .flatMap(
+      ({ sql }) =>
+        sql.match(/CREATE (UNIQUE )?INDEX .* ON carillon\.(jobs|timers|queue|ledger|dead_letters) .*/g) ?? [],
+    )
+  expect(built).toEqual([])
+})
+
 test('behind a pooler, where each transaction may have another session, no lock stays behind', async () => {
   const connect = await emptyDatabase()
   const sessions = await Promise.all([connect(), connect(), connect()])

@@ -1,18 +1,21 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ServerResponse } from 'node:http'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { MemoryAccess, openAccess } from '../../../test/kit/access-port.js'
 import { httpOptions, MemoryPorts } from '../../../test/kit/http-ports.js'
+import { until } from '../../../test/kit/until.js'
 import type { AccessPort } from '../api.js'
 import { createHttpServer, type HttpServer } from '../server.js'
 
 let server: HttpServer | null = null
 afterEach(() => server?.close())
 
-async function setUp(access: AccessPort = openAccess) {
-  const ports = new MemoryPorts()
+async function setUp(access: AccessPort = openAccess, ports = new MemoryPorts()) {
   server = createHttpServer(httpOptions({ api: ports, access, closeTimeoutMs: 60_000 }))
   await server.listen()
   const { url } = server
-  return (path: string, headers: Record<string, string> = {}) => fetch(`${url}/api/v1${path}`, { headers })
+  return (path: string, headers: Record<string, string> = {}, signal: AbortSignal | null = null) =>
+    fetch(`${url}/api/v1${path}`, { headers, signal })
 }
 
 /** Reads on until the words have come, or to the end. */
@@ -38,6 +41,29 @@ describe('GET /api/v1/stats/stream', () => {
     await hear(/event: stats\ndata: \{"now".*\}\n\n/)
     await server?.close()
     expect(await hear()).toMatch(/event: closing\ndata: \{"reason":"server_stops".*\}\n\n$/)
+  })
+
+  it('is none for a reader that hung up before the first numbers came', async () => {
+    const ports = new MemoryPorts()
+    const count = ports.stats.get.bind(ports.stats)
+    let counted: () => void = () => undefined
+    const held = new Promise<void>((resolve) => (counted = resolve))
+    const get = vi.spyOn(ports.stats, 'get').mockImplementation((tenant) => held.then(() => count(tenant)))
+    const ask = await setUp(openAccess, ports)
+    const answers: ServerResponse[] = []
+    const note = (told: unknown) => void answers.push((told as { response: ServerResponse }).response)
+    subscribe('http.server.request.start', note)
+    const hangUp = new AbortController()
+    const answer = ask('/stats/stream', {}, hangUp.signal).catch(() => 'hung up')
+    await until('the first numbers are asked for', () => get.mock.calls.length === 1)
+    unsubscribe('http.server.request.start', note)
+    hangUp.abort()
+    expect(await answer).toBe('hung up')
+    await until('the server has seen it', () => answers[0]?.destroyed === true)
+    counted()
+    await new Promise((resolve) => setImmediate(resolve))
+    // A stream would have asked again by now, and every two seconds from here on.
+    expect(get).toHaveBeenCalledOnce()
   })
 
   it('ends when the key that opened it does', async () => {

@@ -94,6 +94,7 @@ export function addStatsRoute(app: FastifyInstance, stats: StatsPort, clock: Clo
         onClosed: () => open.delete(stream),
       })
       open.add(stream)
+      stream.open()
       const { signal } = callerOf(request)
       const end = () => stream.close('key_ended', 'The key was revoked or has expired.')
       signal.addEventListener('abort', end, { once: true })
@@ -122,11 +123,15 @@ class StatsStream {
       },
       options.clock,
     )
+  }
+
+  /** Apart from the making: a reader that has gone ends the stream at once, and whoever made it must know it by then. */
+  open(): void {
     this.events.open()
   }
 
   begin(): void {
-    void this.tell()
+    if (!this.closed) void this.tell()
   }
 
   close(reason: string, detail: string): void {

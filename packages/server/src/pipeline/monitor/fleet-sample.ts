@@ -7,10 +7,13 @@ import { parkedUntil } from '../parked.js'
 /** The fleet at one moment, in numbers. */
 export interface FleetSample {
   running: number
+  /** Any worker with room could take them. */
   ready: number
+  /** Due, and they wait for a place of their job, or for a host that is not called at present. */
+  waiting: number
   ahead: number
   parked: number
-  /** How long the oldest run that could start has waited. */
+  /** How long the oldest of those that are ready has waited. */
   oldest_ready_ms: number
   /** Partitions that no live scheduler owns. */
   unowned: number
@@ -103,7 +106,7 @@ export class FleetSamples {
   }
 
   private learn(sample: SampleRow['sample'], ageMs: number): void {
-    if (sample.running === undefined) return
+    if (sample.waiting === undefined) return
     this.known = { sample: sample as FleetSample, takenAt: this.options.clock.monotonic() - ageMs }
   }
 
@@ -112,7 +115,7 @@ export class FleetSamples {
     const latest = this.latest()
     if (latest === null) return
     const { sample, ageMs } = latest
-    for (const state of ['running', 'ready', 'ahead', 'parked'] as const)
+    for (const state of ['running', 'ready', 'waiting', 'ahead', 'parked'] as const)
       metrics.queueRuns.set({ state }, sample[state])
     metrics.queueOldestDue.set(sample.oldest_ready_ms / 1000)
     metrics.ticksOldestDue.set(sample.oldest_due_ms / 1000)
