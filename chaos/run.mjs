@@ -17,7 +17,7 @@ import { Observer } from './observer.mjs'
 import { readOptions } from './options.mjs'
 import { Random } from './random.mjs'
 import { resultOf, table } from './report.mjs'
-import { setUp } from './stage.mjs'
+import { overloadSeconds, setUp } from './stage.mjs'
 import { verify } from './verify.mjs'
 
 const warmUpMs = 5_000
@@ -122,6 +122,8 @@ function writeSettings({ folder, calendars }, { skipped }, end) {
     driftMs: drift(),
     ttlMs: options.ttlSeconds * 1_000,
     runLeaseMs: options.runLeaseSeconds * 1_000,
+    lateMs: options.lateSeconds * 1_000,
+    overloadMs: overloadSeconds * 1_000,
   }
   writeFileSync(join(folder, 'settings.json'), JSON.stringify(settings))
 }

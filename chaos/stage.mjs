@@ -15,6 +15,8 @@ import { openToAll, Postgres } from './postgres.mjs'
 
 const clockChanges = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z'].map((at) => Date.parse(at))
 const settingUpMs = 30_000
+/** A tick that a scheduler that is behind may pass over is later than this. */
+export const overloadSeconds = 10
 
 /** Every role apart, and together in one process: there runs are handed over as they are made. */
 const fleets = {
@@ -123,6 +125,7 @@ function settingsOf(options) {
     CARILLON_LEASE_TTL_SECONDS: String(options.ttlSeconds),
     CARILLON_RUN_LEASE_SECONDS: String(options.runLeaseSeconds),
     CARILLON_LATE_TOLERANCE_SECONDS: String(options.lateSeconds),
+    CARILLON_OVERLOAD_LAG_SECONDS: String(overloadSeconds),
     CARILLON_STATEMENT_TIMEOUT_MS: '4000',
     CARILLON_DRAIN_SECONDS: '10',
     CARILLON_POOL_SIZE: '6',

@@ -2,6 +2,7 @@
 import { accountFor } from './accounting.mjs'
 import { judgeAnswers, judgeCalls } from './api.mjs'
 import { closesOf, judgeClaims, judgeDeliveries, judgeStarts } from './deliveries.mjs'
+import { wholeTables } from './definitions.mjs'
 import { Expectation } from './expected.mjs'
 import { judgeAttempts, judgeOverlap, judgeSilence } from './policy.mjs'
 import { judgeEnds, judgeHealth, quantiles, Redeliveries, Resumptions, takeovers } from './recovery.mjs'
@@ -11,7 +12,7 @@ import { EpochOrder, judgeIncarnations, judgeWrites } from './writes.mjs'
 
 /**
  * @param {{
- *   settings: { ttlMs: number, runLeaseMs: number, end: number, calendars: object },
+ *   settings: { ttlMs: number, runLeaseMs: number, lateMs: number, overloadMs: number, end: number, calendars: object },
  *   nemesis: object[], client: object[],
  *   deliveries: Map<string, object[]>,
  *   tables: { jobs: object[], segments: object[], versions: object[], queue: object[], replays: object[], dead_letters: object[],
@@ -19,8 +20,9 @@ import { EpochOrder, judgeIncarnations, judgeWrites } from './writes.mjs'
  *   ledger: Iterable<object> | AsyncIterable<object>,
  * }} input deliveries by job id, in the order of their arrival; the ledger rising by partition, job, run and time of record
  */
-export async function check({ settings, nemesis, client, deliveries, tables, ledger }) {
+export async function check({ settings, nemesis, client, deliveries, tables: stored, ledger }) {
   const verdict = new Verdict()
+  const tables = wholeTables(stored)
   const frame = frameOf(settings, nemesis, tables)
   const calls = groupBy(client, ({ name }) => name)
   const life = lifeReader(tables, deliveries, calls)
@@ -82,7 +84,7 @@ function frameOf(settings, nemesis, tables) {
   const still = new Windows(standing, [], [], told)
   const first = Math.min(settings.end, ...tables.jobs.map(({ effective_from }) => effective_from))
   const expectation = new Expectation({ from: first, to: settings.end, calendars: settings.calendars })
-  return { end: settings.end, incarnations, clock, windows, still, starts, expectation }
+  return { settings, end: settings.end, incarnations, clock, windows, still, starts, expectation }
 }
 
 /** Everything about one job, from all ledgers. */
@@ -101,8 +103,10 @@ function lifeReader(tables, deliveries, calls) {
     queue: queue.get(job.job) ?? [],
     replays: replays.get(job.job) ?? [],
     letters: letters.get(job.job) ?? [],
-    definitions: [...(versions.get(job.job) ?? []), job].flatMap(({ definition }) =>
-      definition === null ? [] : [definition],
+    byVersion: new Map(
+      [...(versions.get(job.job) ?? []), job].flatMap(({ version, definition }) =>
+        definition === null ? [] : [[version, definition]],
+      ),
     ),
     calls: calls.get(job.name) ?? [],
     deliveries: deliveries.get(job.id) ?? [],
@@ -147,7 +151,10 @@ function judgeJob(life, frame, seen, verdict) {
       )
   }
   const known = new Set([...ledger, ...deliveries, ...life.queue].map(keyOf))
-  judgeCalls({ name: job.name, calls: life.calls, job, versions: life.definitions, known }, verdict)
+  judgeCalls(
+    { name: job.name, calls: life.calls, job, versions: [...life.byVersion.values()], known },
+    verdict,
+  )
 }
 
 /** Of one tick, one run: fired once, at one time, under one epoch. */

@@ -62,6 +62,7 @@ describe('each violation is found:', () => {
             due_to: tick(4),
             ticks: 2,
             reason: 'missed',
+            recorded_at: tick(4) + 10_001,
             token: null,
             fired_at: null,
             started_at: null,
@@ -228,6 +229,7 @@ describe('each violation is found:', () => {
       'lost_acknowledged',
       'a resumed job that is paused',
       (all) => {
+        all.client.push({ call: 'pause', name: 'job', status: 'ok', invoked: end, answered: end })
         all.client.push({ call: 'resume', name: 'job', status: 'ok', invoked: end, answered: end })
         Object.assign(all.tables.jobs[0] as Entry, { state: 'paused' })
       },

@@ -28,6 +28,7 @@ describe('clean ledgers are clean', () => {
           token: null,
           fired_at: null,
           started_at: null,
+          recorded_at: tick(4) + 10_001,
         })
         all.ledger.splice(1, 3, range)
         deliveriesOf(all).splice(1, 3)

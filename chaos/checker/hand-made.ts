@@ -4,16 +4,8 @@ import { check } from './check.mjs'
 export const start = Date.parse('2026-06-01T12:00:00Z')
 export const end = start + 60_000
 export const tick = (at: number) => start + at * 10_000
-export const definition = {
-  name: 'job',
-  schedule: '*/10 * * * * *',
-  timezone: 'UTC',
-  anchor: start,
-  exclude: [],
-  max_runs: null as number | null,
-  overlap_policy: 'SKIP',
-  max_concurrent: null as number | null,
-}
+/** As it is stored: without what has its ordinary value. */
+export const definition = { name: 'job', schedule: '*/10 * * * * *', anchor: start, max_retries: 2 }
 
 export type Entry = Record<string, unknown>
 export type World = ReturnType<typeof world>
@@ -64,7 +56,7 @@ export const death = { ended: 'worker-1', name: 'worker-1', pid: 7, signal: 'SIG
 /** Six ticks, each fired, delivered once and closed, by one worker that lives. */
 export function world() {
   return {
-    settings: { end, ttlMs: 3_000, runLeaseMs: 6_000, calendars: {} },
+    settings: { end, ttlMs: 3_000, runLeaseMs: 6_000, lateMs: 10_000, overloadMs: 10_000, calendars: {} },
     nemesis: [{ started: 'worker-1', name: 'worker-1', pid: 7, at: start, ready: true }] as Entry[],
     client: [] as Entry[],
     deliveries: new Map([['job_1', [1, 2, 3, 4, 5, 6].map((at) => delivery(at))]]),
@@ -98,6 +90,11 @@ export function world() {
 }
 
 export const deliveriesOf = (all: World) => all.deliveries.get('job_1') as Entry[]
+
+/** The job's definition has this as well. */
+export function withDefinition(all: World, more: Entry): void {
+  Object.assign(all.tables.jobs[0] as Entry, { definition: { ...definition, ...more } })
+}
 
 /** The worker died amid the second tick, which another one delivered again and closed. */
 export function withRescue(all: World): void {

@@ -1,4 +1,5 @@
 // Invariants 8 and 9: attempts and dead letters as the job's policy has them; overlap, pause and delete as a model has them.
+import { placesOf } from './definitions.mjs'
 import { closesOf } from './deliveries.mjs'
 
 /** An HTTP request that was on its way when the pause was acknowledged arrives a little later on a busy machine. */
@@ -17,31 +18,26 @@ export function judgeAttempts({ name, rows, letters }, verdict) {
     verdict.add('dead_letters', `${name}: ${letters.length} dead letters, ${died} runs without attempts left`)
 }
 
-/** At most so many of a job at once, by all versions that it has had. */
-function placesOf(definitions) {
-  return Math.max(
-    ...definitions.map(({ overlap_policy, max_concurrent }) =>
-      overlap_policy === 'ALLOW' ? (max_concurrent ?? Number.POSITIVE_INFINITY) : 1,
-    ),
-  )
-}
-
 /**
  * No more deliveries at once than there are places. A delivery holds its place from its arrival until its attempt is on
  * record: whoever lost its lease has none any more, whatever it still does.
- * @param {{ job: object, definitions: object[], ledger: object[], deliveries: object[] }} life
+ * @param {{ job: object, byVersion: Map<number, object>, ledger: object[], deliveries: object[] }} life
  * @param {import('./timeline.mjs').Timeline} clock
  */
-export function judgeOverlap({ job, definitions, ledger, deliveries }, clock, verdict) {
-  const places = placesOf(definitions)
-  if (places === Number.POSITIVE_INFINITY) return
+export function judgeOverlap({ job, byVersion, ledger, deliveries }, clock, verdict) {
+  const allowed = new Map([...byVersion].map(([version, definition]) => [version, placesOf(definition)]))
+  const widest = Math.max(0, ...allowed.values())
+  if (Math.min(...allowed.values()) === Number.POSITIVE_INFINITY) return
   const closes = closesOf(ledger)
   let going = []
   for (const delivery of deliveries) {
     if (clock.isNearStep(delivery.in)) continue
     const from = clock.database(delivery.in)
     going = going.filter(({ to }) => to > from + roundingMs)
-    going.push({ to: closes.get(delivery.token)?.recorded_at ?? from, due: delivery.due })
+    const close = closes.get(delivery.token)
+    going.push({ to: close?.recorded_at ?? from, due: delivery.due })
+    // A run keeps the policy that it was made with.
+    const places = allowed.get(close?.version) ?? widest
     if (going.length > places)
       verdict.add(
         'beside',
