@@ -13,7 +13,7 @@ const tables = {
              FROM carillon.segments s JOIN carillon.jobs j ON j.job = s.job
              LEFT JOIN carillon.job_versions v ON v.job = s.job AND v.version = s.version ORDER BY s.job, s.from_ms`,
   versions: 'SELECT job, version, definition FROM carillon.job_versions ORDER BY job, version',
-  queue: `SELECT q.job, q.due, q.origin, q.seq, q.round, q.attempt, q.available_at, q.token, i.state AS holder
+  queue: `SELECT q.job, q.due, q.origin, q.seq, q.round, q.attempt, q.available_at, q.token, q.fired_at, q.holder AS held_by, i.state AS holder
           FROM carillon.queue q LEFT JOIN carillon.incarnations i ON i.incarnation = q.holder`,
   replays: `SELECT job, from_ms, to_ms, cursor_ms, total, done, state FROM carillon.replays WHERE kind = 'catch_up'`,
   dead_letters: 'SELECT job, due, origin, seq, round, attempts FROM carillon.dead_letters',

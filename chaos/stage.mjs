@@ -77,6 +77,7 @@ export async function setUp(options, random, say, undo) {
     onStart: (life) => journals.nemesis.append({ started: life.name, ...life, at: now() }),
     onReady: (pid) => journals.nemesis.append({ isReady: pid, at: now() }),
     onTerminate: (pid) => journals.nemesis.append({ terminated: pid, pid, at: now() }),
+    onKill: (pid) => journals.nemesis.append({ killed: pid, at: now() }),
     onEnd: (death) => journals.nemesis.append({ ended: death.name, ...death, at: now() }),
   })
   undo.push(() => fleet.end())

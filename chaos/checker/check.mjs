@@ -3,6 +3,7 @@ import { accountFor } from './accounting.mjs'
 import { judgeAnswers, judgeCalls } from './api.mjs'
 import { closesOf, judgeClaims, judgeDeliveries, judgeStarts } from './deliveries.mjs'
 import { wholeTables } from './definitions.mjs'
+import { judgeEvidence } from './evidence.mjs'
 import { Expectation } from './expected.mjs'
 import { judgeAttempts, judgeOverlap, judgeSilence } from './policy.mjs'
 import { judgeEnds, judgeHealth, quantiles, Redeliveries, Resumptions, takeovers } from './recovery.mjs'
@@ -12,7 +13,8 @@ import { EpochOrder, judgeIncarnations, judgeWrites } from './writes.mjs'
 
 /**
  * @param {{
- *   settings: { ttlMs: number, runLeaseMs: number, lateMs: number, overloadMs: number, end: number, calendars: object },
+ *   settings: { ttlMs: number, runLeaseMs: number, lateMs: number, overloadMs: number, end: number, calendars: object,
+ *     leastTicks: number, without?: string[] },
  *   nemesis: object[], client: object[],
  *   deliveries: Map<string, object[]>,
  *   tables: { jobs: object[], segments: object[], versions: object[], queue: object[], replays: object[], dead_letters: object[],
@@ -44,16 +46,12 @@ export async function check({ settings, nemesis, client, deliveries, tables: sto
   judgeAnswers(client, verdict)
   judgeIncarnations(frame.starts, tables.incarnations, verdict)
   judgeEnds(nemesis, verdict)
-  judgeHealth({ ...tables, health: nemesis.find(({ health }) => health !== undefined)?.health }, verdict)
-  for (const { verify } of nemesis)
-    if (verify !== undefined && verify.unaccounted + verify.doubled > 0)
-      verdict.add('verify_disagrees', JSON.stringify(verify))
+  judgeEvidence(settings, nemesis, verdict)
+  judgeHealth({ ...tables, looks: nemesis.flatMap(({ health }) => health ?? []) }, verdict)
   for (const { healed, settled } of nemesis)
     if (settled === false) verdict.add('not_settled', `after fault ${healed}`)
   const times = takeovers(nemesis, settings.ttlMs)
   if (times.never > 0) verdict.add('not_settled', `${times.never} takeovers never came`)
-  const { extra_deliveries: extra = 0, extra_deliveries_bound: bound = 0 } = verdict.counts
-  if (extra > bound) verdict.add('too_many_deliveries', `${extra} extra, ${bound} in flight at faults`)
   return {
     verdict,
     figures: {
@@ -118,9 +116,10 @@ function judgeJob(life, frame, seen, verdict) {
   accountFor(life, frame, verdict)
   judgeOverlap(life, frame.clock, verdict)
   const closes = closesOf(ledger)
-  const stoodStill = ({ token }) => {
+  const stoodStill = ({ token, in: at }) => {
     const row = closes.get(token)
-    return row === undefined || frame.still.met(row.worker, row.leased_at ?? row.recorded_at, row.recorded_at)
+    if (row === undefined) return frame.still.open(at)
+    return frame.still.met(row.worker, row.leased_at ?? row.recorded_at, row.recorded_at)
   }
   judgeSilence(life, stoodStill, verdict)
   const arrived = groupBy(deliveries, keyOf)
@@ -132,6 +131,8 @@ function judgeJob(life, frame, seen, verdict) {
       rows,
       deliveries: arrived.get(key) ?? [],
       letters: dead.get(key) ?? [],
+      byVersion: life.byVersion,
+      isHostile: job.name.startsWith('hostile-'),
     }
     judgeWrites(run, frame, verdict)
     judgeStarts(run.name, rows, verdict)

@@ -159,7 +159,7 @@ describe('each violation is found:', () => {
       'dead_letters',
       'a run without attempts left and without its dead letter',
       (all) => {
-        Object.assign(all.ledger[2] as Entry, { outcome: 'dead' })
+        Object.assign(all.ledger[2] as Entry, { outcome: 'dead', attempt: 3 })
       },
     ],
     [
@@ -312,7 +312,7 @@ describe('each violation is found:', () => {
       'orphaned_lease',
       'a run held by one that is dead',
       (all) => {
-        all.tables.queue.push({ job: 1, due: tick(9), origin: 0, seq: 0, holder: 'dead' })
+        all.tables.queue.push({ job: 1, due: tick(9), origin: 0, seq: 0, held_by: 70, holder: 'dead' })
       },
     ],
   ])('%s: %s', async (kind, _name, change) => {

@@ -56,8 +56,20 @@ export const death = { ended: 'worker-1', name: 'worker-1', pid: 7, signal: 'SIG
 /** Six ticks, each fired, delivered once and closed, by one worker that lives. */
 export function world() {
   return {
-    settings: { end, ttlMs: 3_000, runLeaseMs: 6_000, lateMs: 10_000, overloadMs: 10_000, calendars: {} },
-    nemesis: [{ started: 'worker-1', name: 'worker-1', pid: 7, at: start, ready: true }] as Entry[],
+    settings: {
+      end,
+      leastTicks: 1,
+      ttlMs: 3_000,
+      runLeaseMs: 6_000,
+      lateMs: 10_000,
+      overloadMs: 10_000,
+      calendars: {},
+    },
+    nemesis: [
+      { started: 'worker-1', name: 'worker-1', pid: 7, at: start, ready: true, roles: ['worker'] },
+      { health: { left: null, sizes: [] }, at: end },
+      { verify: { unaccounted: 0, doubled: 0, unexpected: 0, wrong_count: 0, exit_code: 0 }, at: end },
+    ] as Entry[],
     client: [] as Entry[],
     deliveries: new Map([['job_1', [1, 2, 3, 4, 5, 6].map((at) => delivery(at))]]),
     tables: {
@@ -100,6 +112,7 @@ export function withDefinition(all: World, more: Entry): void {
 export function withRescue(all: World): void {
   all.nemesis.push(
     killed,
+    { killed: 7, at: tick(2) + 3 },
     death,
     { lifted: 1, at: tick(2) + 900 },
     { healed: 1, at: tick(2) + 1_000, settled: true },

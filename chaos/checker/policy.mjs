@@ -7,11 +7,23 @@ const silenceAfterMs = 1_000 + 1_000
 /** Times of two clocks are compared: both are rounded. */
 const roundingMs = 5
 
-/** @param {{ name: string, rows: object[], letters: object[] }} run */
-export function judgeAttempts({ name, rows, letters }, verdict) {
-  for (const { attempt, max_attempts } of rows)
-    if (max_attempts !== null && attempt > max_attempts)
-      verdict.add('too_many_attempts', `${name}: attempt ${attempt} of ${max_attempts}`)
+/** @param {{ name: string, rows: object[], letters: object[], byVersion: Map<number, object>, isHostile: boolean }} run */
+export function judgeAttempts({ name, rows, letters, byVersion, isHostile }, verdict) {
+  for (const { attempt, max_attempts, version, outcome, reason } of rows) {
+    if (max_attempts === null) continue
+    const definition = byVersion.get(version)
+    const allowed = definition === undefined ? max_attempts : 1 + definition.max_retries
+    if (attempt > allowed || max_attempts > allowed)
+      verdict.add('too_many_attempts', `${name}: attempt ${attempt} of ${max_attempts}, ${allowed} allowed`)
+    const isLost = reason === 'worker_lost' || reason === 'worker_stopped'
+    // An answer that asks for no repetition: only the hostile host gives one.
+    const mayStop = (isHostile && reason === 'http_status') || (isLost && definition?.on_lost === 'fail')
+    if (max_attempts < allowed || (outcome === 'dead' && attempt < allowed && !mayStop))
+      verdict.add(
+        'too_few_attempts',
+        `${name}: ${outcome} ${reason ?? ''} with attempt ${attempt} of ${max_attempts}, ${allowed} allowed`,
+      )
+  }
   const died = rows.filter(({ final, outcome }) => final && outcome === 'dead').length
   verdict.count('dead_letters', letters.length)
   if (died !== letters.length)
@@ -58,7 +70,8 @@ export function judgeSilence({ job, calls, deliveries }, isExcused, verdict) {
     const to =
       call === 'delete'
         ? Number.POSITIVE_INFINITY
-        : (calls.slice(at).find((later) => later.call === 'resume')?.invoked ?? Number.POSITIVE_INFINITY)
+        : (calls.slice(at).find((later) => later.call === 'resume' && later.status !== 'failed')?.invoked ??
+          Number.POSITIVE_INFINITY)
     for (const delivery of deliveries) {
       if (delivery.in <= from || delivery.in >= to || delivery.origin !== 0 || isExcused(delivery)) continue
       const kind = call === 'pause' ? 'after_pause' : 'after_delete'

@@ -70,10 +70,7 @@ describe('what ends a job owes', () => {
       const failed = { paused: 'pause', deleted: 'delete', collected: 'delete', cancelled: 'delete' }[state]
       const kinds = await found((all) => {
         all.client.push(call(failed as string, { status: 'failed' }))
-        Object.assign(all.tables.jobs[0] as Entry, {
-          state,
-          ...(state === 'collected' && { definition: null }),
-        })
+        Object.assign(all.tables.jobs[0] as Entry, { state })
       })
       expect(kinds).toEqual(['unasked'])
     },

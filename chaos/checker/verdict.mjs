@@ -26,7 +26,9 @@ export const kinds = {
   unexplained_delivery: 7,
   another_key: 7,
   too_many_deliveries: 7,
+  unexplained_abort: 7,
   too_many_attempts: 8,
+  too_few_attempts: 8,
   dead_letters: 8,
   beside: 9,
   after_pause: 9,
@@ -36,6 +38,7 @@ export const kinds = {
   not_back_to_baseline: 10,
   not_settled: 10,
   crashed: 10,
+  no_evidence: 10,
 }
 
 export class Verdict {

@@ -197,7 +197,16 @@ export class Stage {
       lateMs: lateSeconds * 1_000,
       overloadMs: overloadSeconds * 1_000,
     }
-    const told = { ...limits, seed: this.seed, end, calendars: {}, monotonicToWall, driftMs: drift() }
+    const told = {
+      ...limits,
+      seed: this.seed,
+      end,
+      calendars: {},
+      leastTicks: 1,
+      without: ['verify', 'takeover'],
+      monotonicToWall,
+      driftMs: drift(),
+    }
     writeFileSync(join(this.folder, 'settings.json'), JSON.stringify(told))
     await Promise.all([this.nemesis.sync(), this.calls.sync()])
     await exportLedger(this.client, this.folder)
