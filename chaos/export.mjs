@@ -20,6 +20,9 @@ const tables = {
   incarnations: 'SELECT incarnation, pid, roles, state, started_at, ended_at FROM carillon.incarnations',
   partitions: `SELECT p.partition, p.epoch, i.state AS owner, p.expires_at > carillon.now_ms() AS held
                FROM carillon.partitions p LEFT JOIN carillon.incarnations i ON i.incarnation = p.owner`,
+  tenants: `SELECT c.tenant, c.jobs, (SELECT count(*)::int FROM carillon.jobs j
+                                      WHERE j.tenant = c.tenant AND j.state IN ('active', 'paused')) AS live
+            FROM carillon.tenant_jobs c`,
   ledger: `SELECT job, partition, due, due_to, ticks, origin, seq, outcome::text, final, round, attempt, max_attempts, version, epoch,
                   token, worker, catch_up, available_at, fired_at, leased_at, started_at, finished_at, recorded_at, reason
            FROM carillon.ledger ORDER BY partition, job, due, origin, seq, round, recorded_at`,

@@ -94,7 +94,7 @@ export async function setUp(options, random, say, undo) {
     ...(options.mix > 0 ? drawPoison() : []),
     ...drawLoad(options.rate, { url: receiver.url, httpShare: options.http }),
   ]
-  const jobs = await register(url, drawn)
+  const jobs = await register(url, drawn, journals.client)
   say(`${jobs.length} jobs are registered, ${options.rate} of them run every second`)
   return { folder, journals, shim, oldCommand, postgres, receiver, doors, fleet, calendars, jobs }
 }
@@ -142,15 +142,19 @@ async function putCalendars(url, calendars) {
     await send(url, 'PUT', `calendars/${name}`, definition)
 }
 
-async function register(url, drawn) {
+/** Each of them is written down like a call of the client: one that is not there in the end is noticed. */
+async function register(url, drawn, journal) {
   const jobs = []
   for (let at = 0; at < drawn.length; at += 1_000) {
     const some = drawn.slice(at, at + 1_000)
+    const invoked = now()
     const { results } = await send(url, 'POST', 'jobs/bulk', { jobs: some.map(({ input }) => input) })
     for (const [index, result] of results.entries()) {
       const { input, ...kind } = some[index]
-      if (result.status === 'created') jobs.push({ name: input.name, id: result.job_id, ...kind })
-      else if (!neverDue.has(result.error.code))
+      if (result.status === 'created') {
+        jobs.push({ name: input.name, id: result.job_id, ...kind })
+        journal.append({ call: 'create', name: input.name, status: 'ok', invoked, answered: now() })
+      } else if (!neverDue.has(result.error.code))
         throw new Error(`${JSON.stringify(input)} was refused: ${JSON.stringify(result)}`)
     }
   }

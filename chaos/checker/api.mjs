@@ -58,6 +58,16 @@ function judgeState(name, calls, job, verdict) {
     verdict.add('lost_acknowledged', `${name} was resumed, and is paused`)
 }
 
+/**
+ * The number that a quota is held against is never below what there is; whoever ended a job amid a count leaves it above.
+ * @param {{ tenant: number, jobs: number, live: number }[]} tenants
+ */
+export function judgeCounts(tenants, verdict) {
+  if (tenants.length === 0) verdict.add('no_evidence', 'no tenant has a number of jobs')
+  for (const { tenant, jobs, live } of tenants)
+    if (!(jobs >= live)) verdict.add('half_done', `tenant ${tenant} has ${live} jobs, and is counted ${jobs}`)
+}
+
 /** Answers that a server never gives, whatever is sent to it. */
 export function judgeAnswers(calls, verdict) {
   for (const { call, name, code, error } of calls) {

@@ -1,6 +1,6 @@
 // The checker: all that happened comes in, in four ledgers, and nothing else does. Ticks are computed by the oracle.
 import { accountFor } from './accounting.mjs'
-import { judgeAnswers, judgeCalls } from './api.mjs'
+import { judgeAnswers, judgeCalls, judgeCounts } from './api.mjs'
 import { closesOf, judgeClaims, judgeDeliveries, judgeStarts } from './deliveries.mjs'
 import { wholeTables } from './definitions.mjs'
 import { judgeEvidence } from './evidence.mjs'
@@ -18,7 +18,7 @@ import { EpochOrder, judgeIncarnations, judgeWrites } from './writes.mjs'
  *   nemesis: object[], client: object[],
  *   deliveries: Map<string, object[]>,
  *   tables: { jobs: object[], segments: object[], versions: object[], queue: object[], replays: object[], dead_letters: object[],
- *     incarnations: object[], partitions: object[] },
+ *     incarnations: object[], partitions: object[], tenants: object[] },
  *   ledger: Iterable<object> | AsyncIterable<object>,
  * }} input deliveries by job id, in the order of their arrival; the ledger rising by partition, job, run and time of record
  */
@@ -44,6 +44,7 @@ export async function check({ settings, nemesis, client, deliveries, tables: sto
   epochs.judge(verdict)
   judgeUnknown(tables.jobs, calls, deliveries, verdict)
   judgeAnswers(client, verdict)
+  judgeCounts(tables.tenants, verdict)
   judgeIncarnations(frame.starts, tables.incarnations, verdict)
   judgeEnds(nemesis, verdict)
   judgeEvidence(settings, nemesis, verdict)
@@ -125,6 +126,7 @@ function judgeJob(life, frame, seen, verdict) {
   const arrived = groupBy(deliveries, keyOf)
   const dead = groupBy(letters, keyOf)
   const runs = groupBy(ledger, keyOf)
+  const queued = new Set(life.queue.map(keyOf))
   for (const [key, rows] of runs) {
     const run = {
       name: `${job.name} ${new Date(rows[0].due).toISOString()}`,
@@ -145,7 +147,7 @@ function judgeJob(life, frame, seen, verdict) {
   seen.resumptions.see(ledger.filter(({ origin }) => origin === 0))
   for (const [key, some] of arrived) {
     verdict.count('deliveries', some.length)
-    if (!runs.has(key) && some[0].due <= frame.end)
+    if (!runs.has(key) && !queued.has(key) && some[0].due <= frame.end)
       verdict.add(
         'foreign',
         `${job.name} ${new Date(some[0].due).toISOString()} was delivered, and is not on record`,

@@ -34,6 +34,14 @@ describe('clean ledgers are clean', () => {
         deliveriesOf(all).splice(1, 3)
       },
     ],
+    [
+      'the last is under way',
+      (all) => {
+        all.ledger.pop()
+        all.tables.queue.push({ job: 1, due: tick(6), origin: 0, seq: 0, held_by: 70, holder: 'alive' })
+        Object.assign(deliveriesOf(all)[5] as Entry, { out: null, said: null })
+      },
+    ],
     ['a killed worker’s run went to another', withRescue],
     [
       'the last is still in a replay',

@@ -191,6 +191,14 @@ test('a tick that was passed over under an old epoch is seen', async () => {
   expect(kinds).toEqual(['stale_epoch'])
 })
 
+test.each<[string, string[], Entry[]]>([
+  ['too low', ['half_done'], [{ tenant: 1, jobs: 0, live: 1 }]],
+  ['above it', [], [{ tenant: 1, jobs: 2, live: 1 }]],
+  ['not known', ['no_evidence'], []],
+])('the number of a tenant’s jobs is %s', async (_name, kinds, tenants) => {
+  expect(await found((all) => (all.tables.tenants = tenants))).toEqual(kinds)
+})
+
 describe('silence after a pause', () => {
   const pause = { call: 'pause', name: 'job', status: 'ok', invoked: tick(2) + 100, answered: tick(2) + 200 }
 

@@ -96,6 +96,7 @@ export function world() {
         { incarnation: 70, pid: 7, roles: ['worker'], state: 'alive', started_at: start, ended_at: null },
       ] as Entry[],
       partitions: [{ partition: 3, epoch: 5, owner: 'alive', held: true }] as Entry[],
+      tenants: [{ tenant: 1, jobs: 1, live: 1 }] as Entry[],
     },
     ledger: [1, 2, 3, 4, 5, 6].map((at) => row(at)),
   }

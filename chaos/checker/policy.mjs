@@ -47,9 +47,13 @@ export function judgeOverlap({ job, byVersion, ledger, deliveries }, clock, verd
     const from = clock.database(delivery.in)
     going = going.filter(({ to }) => to > from + roundingMs)
     const close = closes.get(delivery.token)
-    going.push({ to: close?.recorded_at ?? from, due: delivery.due })
-    // A run keeps the policy that it was made with.
-    const places = allowed.get(close?.version) ?? widest
+    // A run keeps the policy that it was made with. After an edit those of both versions may go on beside each other.
+    going.push({
+      to: close?.recorded_at ?? from,
+      due: delivery.due,
+      allowed: allowed.get(close?.version) ?? widest,
+    })
+    const places = Math.max(...going.map((run) => run.allowed))
     if (going.length > places)
       verdict.add(
         'beside',

@@ -3,6 +3,8 @@ import { placesOf } from './definitions.mjs'
 
 /** Times of one clock, read by two statements. */
 const roundingMs = 50
+/** A statement has the time at which it began, and may see what one that began before it had not yet committed. */
+const statementMs = 4_000
 
 /**
  * @param {{ job: object, byVersion: Map<number, object>, ledger: object[], queue: object[], calls: object[] }} life of one job
@@ -59,8 +61,8 @@ export class SkipJudge {
     const at = row.recorded_at
     const isThere = this.#openings().some(
       ({ due, origin, seq, from, to }) =>
-        from <= at + roundingMs &&
-        to >= at - roundingMs &&
+        from <= at + statementMs &&
+        to >= at - statementMs &&
         !(due === row.due && origin === row.origin && seq === row.seq),
     )
     return isThere ? null : 'no other run was open'

@@ -174,7 +174,17 @@ test('an edit of which one field is the ordinary one is half done', async () => 
   expect(kinds).toEqual(['half_done'])
 })
 
-test('a run has the places of its own version, not of the widest', async () => {
+test('beside a run of a version with more places one of an earlier version may go on', async () => {
+  const kinds = await found((all) => {
+    all.tables.versions.push({ job: 1, version: 1, definition })
+    Object.assign(all.tables.jobs[0] as Entry, { version: 2 })
+    withDefinition(all, { overlap_policy: 'ALLOW', max_concurrent: 2 })
+    Object.assign(all.ledger[1] as Entry, { recorded_at: tick(3) + 500, version: 2 })
+  })
+  expect(kinds).toEqual([])
+})
+
+test('a run has the places of its own version, not of the widest that there ever was', async () => {
   const kinds = await found((all) => {
     all.tables.versions.push({ job: 1, version: 1, definition: { ...definition, overlap_policy: 'ALLOW' } })
     Object.assign(all.tables.jobs[0] as Entry, { version: 2 })
