@@ -4,11 +4,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { now } from './clock.mjs'
 
 const patienceMs = 8_000
+const jobsInBulk = 150
 
 export class ApiClient {
   #busy = new Set()
   #calls = 0
   #made = 0
+  #bulks = 0
   paused = new Set()
   gone = new Set()
 
@@ -25,29 +27,31 @@ export class ApiClient {
   async meddle(isOver, perSecond) {
     const under = new Set()
     while (!isOver()) {
-      const call = this.once().finally(() => under.delete(call))
+      // A stream for each call: what one draws does not shift the next, whenever its answers come.
+      const call = this.once(this.random.fork()).finally(() => under.delete(call))
       under.add(call)
       await wait(this.random.between(0, 2_000 / perSecond))
     }
     await Promise.all(under)
   }
 
-  async once() {
-    const job = this.touchable.length > 0 ? this.random.pick(this.touchable) : null
-    if (job === null || this.random.chance(0.1)) return this.create()
+  async once(random) {
+    const job = this.touchable.length > 0 ? random.pick(this.touchable) : null
+    if (random.chance(0.01)) return this.createMany(random)
+    if (job === null || random.chance(0.1)) return this.create(random)
     // One call about a job at a time: what it comes to is then known from their order.
     if (this.#busy.has(job.name) || this.gone.has(job.name)) return
     this.#busy.add(job.name)
     try {
-      await this[this.#draw(job)](job)
+      await this[this.#draw(job, random)](job, random)
     } finally {
       this.#busy.delete(job.name)
     }
   }
 
-  #draw(job) {
+  #draw(job, random) {
     const edits = job.group === 'edited'
-    return this.random.weighted([
+    return random.weighted([
       [this.paused.has(job.name) ? 0 : 4, 'trigger'],
       [3, this.paused.has(job.name) ? 'resume' : 'pause'],
       [edits ? 3 : 0, 'edit'],
@@ -55,53 +59,85 @@ export class ApiClient {
     ])
   }
 
-  async create() {
+  async create(random) {
     const name = `made-${(this.#made += 1)}`
-    const isHttp = this.random.chance(0.5)
+    const isHttp = random.chance(0.5)
     const input = {
       name,
-      schedule: `@every ${this.random.between(2, 9)}s`,
-      overlap_policy: this.random.pick(['SKIP', 'QUEUE']),
+      schedule: `@every ${random.between(2, 9)}s`,
+      overlap_policy: random.pick(['SKIP', 'QUEUE']),
       missed_window: 'SKIP',
       retry: { max_attempts: 10, backoff: 'fixed', base_ms: 100 },
       target: isHttp
         ? { type: 'http', url: `${this.receiverUrl}made?ms=300` }
         : { type: 'task', task: 'quick' },
     }
-    const { status, answer } = await this.call('create', name, 'POST', '', input)
+    const { status, answer } = await this.call('create', name, 'POST', '', input, random)
     if (status === 'ok') this.touchable.push({ name, id: answer.job_id, group: 'edited' })
   }
 
-  async pause(job) {
-    const { status } = await this.call('pause', job.name, 'POST', `/${job.id}/pause`, { reason: 'chaos' })
+  /** Many in one call, each written down by itself: what an answer says of a job is what it is held to. */
+  async createMany(random) {
+    const bulk = (this.#bulks += 1)
+    const jobs = Array.from({ length: jobsInBulk }, (_, at) => ({
+      name: `bulk-${bulk}-${at}`,
+      schedule: '@every 10m',
+      target: { type: 'task', task: 'quick' },
+    }))
+    const member = random.pick(this.members)
+    const invoked = now()
+    const { answer, ...said } = await this.#send(
+      `${member.url}/api/v1/jobs/bulk`,
+      'POST',
+      JSON.stringify({ jobs }),
+    )
+    for (const [at, { name }] of jobs.entries()) {
+      const entry = { call: 'create', name, invoked, answered: now(), ...said, by: member.name, bulk }
+      const result = answer?.results?.[at]
+      if (said.status !== 'ok') this.journal.append(entry)
+      else if (result?.status === 'created') this.journal.append({ ...entry, status: 'ok' })
+      else this.journal.append({ ...entry, status: 'failed', error: result?.error?.code })
+    }
+    await this.journal.sync()
+  }
+
+  async pause(job, random) {
+    const { status } = await this.call(
+      'pause',
+      job.name,
+      'POST',
+      `/${job.id}/pause`,
+      { reason: 'chaos' },
+      random,
+    )
     if (status !== 'failed') this.paused.add(job.name)
   }
 
-  async resume(job) {
-    const { status } = await this.call('resume', job.name, 'POST', `/${job.id}/resume`, {})
+  async resume(job, random) {
+    const { status } = await this.call('resume', job.name, 'POST', `/${job.id}/resume`, {}, random)
     if (status === 'ok') this.paused.delete(job.name)
   }
 
-  async trigger(job) {
-    await this.call('trigger', job.name, 'POST', `/${job.id}/trigger`, {})
+  async trigger(job, random) {
+    await this.call('trigger', job.name, 'POST', `/${job.id}/trigger`, {}, random)
   }
 
   /** The mark says in each version which edit made it, so that half of one would be seen. */
-  async edit(job) {
+  async edit(job, random) {
     const mark = `edit ${(this.#calls += 1)}`
-    const change = this.random.pick([
-      { schedule: `@every ${this.random.between(5, 30)}s` },
-      { schedule: `${this.random.between(0, 9)}-59/10 * * * * *` },
+    const change = random.pick([
+      { schedule: `@every ${random.between(5, 30)}s` },
+      { schedule: `${random.between(0, 9)}-59/10 * * * * *` },
       { schedule: '* * * * *', timezone: 'Europe/Athens' },
-      { missed_window: this.random.pick(['SKIP', 'RUN_ONCE', 'RUN_ALL']) },
-      { overlap_policy: this.random.pick(['SKIP', 'QUEUE', 'REPLACE']), max_concurrent: null },
-      { overlap_policy: 'ALLOW', max_concurrent: this.random.between(1, 3) },
+      { missed_window: random.pick(['SKIP', 'RUN_ONCE', 'RUN_ALL']) },
+      { overlap_policy: random.pick(['SKIP', 'QUEUE', 'REPLACE']), max_concurrent: null },
+      { overlap_policy: 'ALLOW', max_concurrent: random.between(1, 3) },
     ])
-    await this.call('edit', job.name, 'PATCH', `/${job.id}`, { description: mark, ...change })
+    await this.call('edit', job.name, 'PATCH', `/${job.id}`, { description: mark, ...change }, random)
   }
 
-  async remove(job) {
-    const { status } = await this.call('delete', job.name, 'DELETE', `/${job.id}`)
+  async remove(job, random) {
+    const { status } = await this.call('delete', job.name, 'DELETE', `/${job.id}`, undefined, random)
     if (status !== 'failed') this.gone.add(job.name)
   }
 
@@ -137,8 +173,8 @@ export class ApiClient {
   }
 
   /** @returns {Promise<{ status: 'ok' | 'failed' | 'unknown', code?: number, answer?: any }>} */
-  async call(what, name, method, path, body) {
-    const member = this.random.pick(this.members)
+  async call(what, name, method, path, body, random = this.random) {
+    const member = random.pick(this.members)
     const text = typeof body === 'string' ? body : body === undefined ? undefined : JSON.stringify(body)
     const entry = {
       call: what,

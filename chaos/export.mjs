@@ -13,13 +13,16 @@ const tables = {
              FROM carillon.segments s JOIN carillon.jobs j ON j.job = s.job
              LEFT JOIN carillon.job_versions v ON v.job = s.job AND v.version = s.version ORDER BY s.job, s.from_ms`,
   versions: 'SELECT job, version, definition FROM carillon.job_versions ORDER BY job, version',
-  queue: `SELECT q.job, q.due, q.origin, q.seq, q.round, q.attempt, q.available_at, q.token, i.state AS holder
+  queue: `SELECT q.job, q.due, q.origin, q.seq, q.round, q.attempt, q.available_at, q.token, q.fired_at, q.holder AS held_by, i.state AS holder
           FROM carillon.queue q LEFT JOIN carillon.incarnations i ON i.incarnation = q.holder`,
   replays: `SELECT job, from_ms, to_ms, cursor_ms, total, done, state FROM carillon.replays WHERE kind = 'catch_up'`,
   dead_letters: 'SELECT job, due, origin, seq, round, attempts FROM carillon.dead_letters',
   incarnations: 'SELECT incarnation, pid, roles, state, started_at, ended_at FROM carillon.incarnations',
   partitions: `SELECT p.partition, p.epoch, i.state AS owner, p.expires_at > carillon.now_ms() AS held
                FROM carillon.partitions p LEFT JOIN carillon.incarnations i ON i.incarnation = p.owner`,
+  tenants: `SELECT c.tenant, c.jobs, (SELECT count(*)::int FROM carillon.jobs j
+                                      WHERE j.tenant = c.tenant AND j.state IN ('active', 'paused')) AS live
+            FROM carillon.tenant_jobs c`,
   ledger: `SELECT job, partition, due, due_to, ticks, origin, seq, outcome::text, final, round, attempt, max_attempts, version, epoch,
                   token, worker, catch_up, available_at, fired_at, leased_at, started_at, finished_at, recorded_at, reason
            FROM carillon.ledger ORDER BY partition, job, due, origin, seq, round, recorded_at`,

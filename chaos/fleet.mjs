@@ -19,7 +19,7 @@ export class Member {
 
   /**
    * @param {{ name: string, roles: string[], command: string, door: number, env: Record<string, string>, folder: string,
-   *   clock: ShiftedClock, onStart(life: object): void, onReady(pid: number): void, onTerminate?(pid: number): void, onEnd(death: object): void }} options
+   *   clock: ShiftedClock, onStart(life: object): void, onReady(pid: number): void, onTerminate?(pid: number): void, onKill?(pid: number): void, onEnd(death: object): void }} options
    */
   constructor(options) {
     Object.assign(this, options)
@@ -63,6 +63,7 @@ export class Member {
   }
 
   async kill() {
+    if (this.child !== null) this.onKill?.(this.pid)
     this.child?.kill('SIGKILL')
     await this.exited
   }
@@ -88,7 +89,7 @@ export class Member {
 export class Fleet {
   /**
    * @param {{ folder: string, databaseUrl: string, doors: number[], shim: string | null, settings: Record<string, string>,
-   *   command: string, parts: Record<string, string[]>, onStart(life: object): void, onReady(pid: number): void, onTerminate?(pid: number): void, onEnd(death: object): void }} options
+   *   command: string, parts: Record<string, string[]>, onStart(life: object): void, onReady(pid: number): void, onTerminate?(pid: number): void, onKill?(pid: number): void, onEnd(death: object): void }} options
    */
   constructor({ folder, databaseUrl, doors, shim, settings, parts, ...told }) {
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CARILLON_'))

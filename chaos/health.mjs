@@ -1,5 +1,6 @@
 // After the faults: is everything done, and as small as it was?
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { now } from './clock.mjs'
 
@@ -64,7 +65,7 @@ export async function compare(observer, fleet, before) {
     what: `memory of ${name} in MB`,
     before: before.memory[name],
     after: megabytes,
-    most: before.memory[name] * 2 + 100,
+    most: before.memory[name] === null ? null : before.memory[name] * 2 + 100,
   }))
   const dead = Object.entries(after.dead).map(([name, rows]) => ({
     what: `dead rows of ${name}`,
@@ -81,11 +82,19 @@ export async function compare(observer, fleet, before) {
   return [...memory, connections, ...dead]
 }
 
+/** Null where it cannot be read, which is not fine. */
 function residentMegabytes(pid) {
   try {
-    const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-    return Math.round(Number(kilobytes) / 1024)
+    return Math.round(residentKilobytes(pid) / 1024)
   } catch {
-    return 0
+    return null
   }
+}
+
+/** From /proc where there is one. */
+function residentKilobytes(pid) {
+  if (!existsSync('/proc/self/status'))
+    return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }))
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return Number(kilobytes)
 }

@@ -17,7 +17,7 @@ import { Observer } from './observer.mjs'
 import { readOptions } from './options.mjs'
 import { Random } from './random.mjs'
 import { resultOf, table } from './report.mjs'
-import { setUp } from './stage.mjs'
+import { overloadSeconds, setUp } from './stage.mjs'
 import { verify } from './verify.mjs'
 
 const warmUpMs = 5_000
@@ -52,7 +52,8 @@ async function run() {
     throw new Error('The schedulers did not share the partitions.')
   await wait(warmUpMs)
   const before = await measure(observer, stage.fleet)
-  const until = now() + options.minutes * 60_000
+  const raged = now()
+  const until = raged + options.minutes * 60_000
   const progress = setInterval(() => void tell(observer, nemesis, until), 15_000)
   let over = false
   const raging = (options.once ? nemesis.rageOnce() : nemesis.rage(until)).finally(() => (over = true))
@@ -63,6 +64,8 @@ async function run() {
   await client.leave()
   say('no more faults; draining')
   const end = Math.floor(now() + stage.postgres.clock.shiftMs)
+  // The load alone has a tick for each of its jobs in each second: fewer means that jobs are not judged.
+  const leastTicks = Math.max(1, Math.floor((options.rate * (now() - raged)) / 1_000))
   const busy = stage.jobs.flatMap((job) => (job.busy ? [job.name] : []))
   const { ms: drainMs, left } = await drain(observer, { end, busy })
   const sizes = await compare(observer, stage.fleet, before)
@@ -72,7 +75,7 @@ async function run() {
   say('writing the ledger out')
   await stage.postgres.with((ledger) => exportLedger(ledger, stage.folder))
   await observer.close()
-  writeSettings(stage, nemesis, end)
+  writeSettings(stage, nemesis, { end, leastTicks })
   await leave()
   say('comparing with the oracle')
   const code = await judge(stage.folder)
@@ -111,7 +114,7 @@ function prepare(stage, observer, random) {
 }
 
 /** What the checker has to know of the run besides what happened. */
-function writeSettings({ folder, calendars }, { skipped }, end) {
+function writeSettings({ folder, calendars }, { skipped }, { end, leastTicks }) {
   const settings = {
     seed: options.seed,
     mutant: options.mutant,
@@ -122,6 +125,9 @@ function writeSettings({ folder, calendars }, { skipped }, end) {
     driftMs: drift(),
     ttlMs: options.ttlSeconds * 1_000,
     runLeaseMs: options.runLeaseSeconds * 1_000,
+    lateMs: options.lateSeconds * 1_000,
+    overloadMs: overloadSeconds * 1_000,
+    leastTicks,
   }
   writeFileSync(join(folder, 'settings.json'), JSON.stringify(settings))
 }

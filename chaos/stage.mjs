@@ -15,6 +15,8 @@ import { openToAll, Postgres } from './postgres.mjs'
 
 const clockChanges = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z'].map((at) => Date.parse(at))
 const settingUpMs = 30_000
+/** A tick that a scheduler that is behind may pass over is later than this. */
+export const overloadSeconds = 10
 
 /** Every role apart, and together in one process: there runs are handed over as they are made. */
 const fleets = {
@@ -75,6 +77,7 @@ export async function setUp(options, random, say, undo) {
     onStart: (life) => journals.nemesis.append({ started: life.name, ...life, at: now() }),
     onReady: (pid) => journals.nemesis.append({ isReady: pid, at: now() }),
     onTerminate: (pid) => journals.nemesis.append({ terminated: pid, pid, at: now() }),
+    onKill: (pid) => journals.nemesis.append({ killed: pid, at: now() }),
     onEnd: (death) => journals.nemesis.append({ ended: death.name, ...death, at: now() }),
   })
   undo.push(() => fleet.end())
@@ -91,7 +94,7 @@ export async function setUp(options, random, say, undo) {
     ...(options.mix > 0 ? drawPoison() : []),
     ...drawLoad(options.rate, { url: receiver.url, httpShare: options.http }),
   ]
-  const jobs = await register(url, drawn)
+  const jobs = await register(url, drawn, journals.client)
   say(`${jobs.length} jobs are registered, ${options.rate} of them run every second`)
   return { folder, journals, shim, oldCommand, postgres, receiver, doors, fleet, calendars, jobs }
 }
@@ -123,6 +126,7 @@ function settingsOf(options) {
     CARILLON_LEASE_TTL_SECONDS: String(options.ttlSeconds),
     CARILLON_RUN_LEASE_SECONDS: String(options.runLeaseSeconds),
     CARILLON_LATE_TOLERANCE_SECONDS: String(options.lateSeconds),
+    CARILLON_OVERLOAD_LAG_SECONDS: String(overloadSeconds),
     CARILLON_STATEMENT_TIMEOUT_MS: '4000',
     CARILLON_DRAIN_SECONDS: '10',
     CARILLON_POOL_SIZE: '6',
@@ -138,15 +142,19 @@ async function putCalendars(url, calendars) {
     await send(url, 'PUT', `calendars/${name}`, definition)
 }
 
-async function register(url, drawn) {
+/** Each of them is written down like a call of the client: one that is not there in the end is noticed. */
+async function register(url, drawn, journal) {
   const jobs = []
   for (let at = 0; at < drawn.length; at += 1_000) {
     const some = drawn.slice(at, at + 1_000)
+    const invoked = now()
     const { results } = await send(url, 'POST', 'jobs/bulk', { jobs: some.map(({ input }) => input) })
     for (const [index, result] of results.entries()) {
       const { input, ...kind } = some[index]
-      if (result.status === 'created') jobs.push({ name: input.name, id: result.job_id, ...kind })
-      else if (!neverDue.has(result.error.code))
+      if (result.status === 'created') {
+        jobs.push({ name: input.name, id: result.job_id, ...kind })
+        journal.append({ call: 'create', name: input.name, status: 'ok', invoked, answered: now() })
+      } else if (!neverDue.has(result.error.code))
         throw new Error(`${JSON.stringify(input)} was refused: ${JSON.stringify(result)}`)
     }
   }

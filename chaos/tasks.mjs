@@ -34,6 +34,10 @@ async function leavingEvidence(ctx, work) {
     const result = await work()
     said = 'ok'
     return result
+  } catch (error) {
+    // It did not ask for a retry: it was stopped.
+    if (ctx.signal.aborted) said = 'aborted'
+    throw error
   } finally {
     note({ out: monotonic(), token: ctx.fencingToken, said })
   }

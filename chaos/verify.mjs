@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const command = fileURLToPath(new URL('../packages/cli/bin/carillon.js', import.meta.url))
 
-/** Its answer. */
+/** Its answer, with the code that it ended with. */
 export function verify(databaseUrl, from, to) {
   const iso = (instant) => new Date(instant).toISOString()
   const args = [command, 'verify', '--from', iso(from), '--to', iso(to), '--json']
@@ -14,7 +14,7 @@ export function verify(databaseUrl, from, to) {
       const text = stdout.trim()
       if (text === '')
         return reject(new Error(`carillon verify said nothing: ${error?.message ?? ''} ${stderr}`))
-      resolve(JSON.parse(text))
+      resolve({ ...JSON.parse(text), exit_code: error === null ? 0 : (error.code ?? null) })
     })
   })
 }

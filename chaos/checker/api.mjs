@@ -31,7 +31,7 @@ function judgeEdits(name, calls, versions, verdict) {
       verdict.add('half_done', `${name}: "${description}" was refused, and is there`)
     if (version === undefined) continue
     for (const [field, value] of Object.entries(change))
-      if (field in version && JSON.stringify(version[field] ?? null) !== JSON.stringify(value))
+      if (JSON.stringify(version[field] ?? null) !== JSON.stringify(value))
         verdict.add(
           'half_done',
           `${name}: "${description}" has ${field} ${JSON.stringify(version[field])}, not ${JSON.stringify(value)}`,
@@ -44,6 +44,10 @@ function judgeState(name, calls, job, verdict) {
   const changing = calls.filter(
     ({ call, status }) => status !== 'failed' && ['pause', 'resume', 'delete'].includes(call),
   )
+  const asks = { paused: 'pause', deleted: 'delete', collected: 'delete', cancelled: 'cancel' }
+  const asked = asks[job.state]
+  if (asked !== undefined && !changing.some(({ call }) => call === asked))
+    verdict.add('unasked', `${name} is ${job.state}, and nobody asked for that`)
   const last = changing.at(-1)
   if (last === undefined || last.status !== 'ok') return
   if (last.call === 'delete' && job.state !== 'deleted')
@@ -52,6 +56,16 @@ function judgeState(name, calls, job, verdict) {
     verdict.add('lost_acknowledged', `${name} was paused, and is ${job.state}`)
   if (last.call === 'resume' && job.state === 'paused')
     verdict.add('lost_acknowledged', `${name} was resumed, and is paused`)
+}
+
+/**
+ * The number that a quota is held against is never below what there is; whoever ended a job amid a count leaves it above.
+ * @param {{ tenant: number, jobs: number, live: number }[]} tenants
+ */
+export function judgeCounts(tenants, verdict) {
+  if (tenants.length === 0) verdict.add('no_evidence', 'no tenant has a number of jobs')
+  for (const { tenant, jobs, live } of tenants)
+    if (!(jobs >= live)) verdict.add('half_done', `tenant ${tenant} has ${live} jobs, and is counted ${jobs}`)
 }
 
 /** Answers that a server never gives, whatever is sent to it. */

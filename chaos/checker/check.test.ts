@@ -62,6 +62,7 @@ describe('each violation is found:', () => {
             due_to: tick(4),
             ticks: 2,
             reason: 'missed',
+            recorded_at: tick(4) + 10_001,
             token: null,
             fired_at: null,
             started_at: null,
@@ -158,7 +159,7 @@ describe('each violation is found:', () => {
       'dead_letters',
       'a run without attempts left and without its dead letter',
       (all) => {
-        Object.assign(all.ledger[2] as Entry, { outcome: 'dead' })
+        Object.assign(all.ledger[2] as Entry, { outcome: 'dead', attempt: 3 })
       },
     ],
     [
@@ -228,6 +229,7 @@ describe('each violation is found:', () => {
       'lost_acknowledged',
       'a resumed job that is paused',
       (all) => {
+        all.client.push({ call: 'pause', name: 'job', status: 'ok', invoked: end, answered: end })
         all.client.push({ call: 'resume', name: 'job', status: 'ok', invoked: end, answered: end })
         Object.assign(all.tables.jobs[0] as Entry, { state: 'paused' })
       },
@@ -310,7 +312,7 @@ describe('each violation is found:', () => {
       'orphaned_lease',
       'a run held by one that is dead',
       (all) => {
-        all.tables.queue.push({ job: 1, due: tick(9), origin: 0, seq: 0, holder: 'dead' })
+        all.tables.queue.push({ job: 1, due: tick(9), origin: 0, seq: 0, held_by: 70, holder: 'dead' })
       },
     ],
   ])('%s: %s', async (kind, _name, change) => {

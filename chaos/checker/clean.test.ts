@@ -28,9 +28,18 @@ describe('clean ledgers are clean', () => {
           token: null,
           fired_at: null,
           started_at: null,
+          recorded_at: tick(4) + 10_001,
         })
         all.ledger.splice(1, 3, range)
         deliveriesOf(all).splice(1, 3)
+      },
+    ],
+    [
+      'the last is under way',
+      (all) => {
+        all.ledger.pop()
+        all.tables.queue.push({ job: 1, due: tick(6), origin: 0, seq: 0, held_by: 70, holder: 'alive' })
+        Object.assign(deliveriesOf(all)[5] as Entry, { out: null, said: null })
       },
     ],
     ['a killed worker’s run went to another', withRescue],

@@ -1,11 +1,19 @@
 // Invariants 5 and 7, by what the receiver and the tasks wrote down: nothing arrives before its time, and nothing arrives again
 // that was not in flight when something went wrong.
 
+/** A deadline is kept by another clock than the one that the ledger's times are of. */
+const deadlineSlackMs = 100
+
 /**
- * @param {{ name: string, rows: object[], deliveries: object[] }} run deliveries in the order in which they arrived
+ * @param {{ name: string, rows: object[], deliveries: object[], byVersion: Map<number, object>, isHostile: boolean }} run deliveries
+ *   in the order in which they arrived; `isHostile`: its target may close in the middle
  * @param {{ clock: import('./timeline.mjs').Timeline, windows: import('./timeline.mjs').Windows }} frame
  */
-export function judgeDeliveries({ name, rows, deliveries }, { clock, windows }, verdict) {
+export function judgeDeliveries(
+  { name, rows, deliveries, byVersion, isHostile },
+  { clock, windows },
+  verdict,
+) {
   const closes = closesOf(rows)
   const { due } = deliveries[0]
   for (const { in: at, attempt } of deliveries) {
@@ -25,8 +33,17 @@ export function judgeDeliveries({ name, rows, deliveries }, { clock, windows }, 
       )
     attempts.set(attempt, token)
   }
-  for (const delivery of deliveries) if (wasInFlight(delivery.token)) verdict.count('extra_deliveries_bound')
+  const inFlight = deliveries.filter(({ token }) => wasInFlight(token)).length
+  verdict.count('extra_deliveries_bound', inFlight)
+  // Each delivery but the first follows one that was refused, or one that was in flight when something went wrong.
+  const refused = deliveries.filter(({ token, said }) => said === 'refused' && !wasInFlight(token)).length
+  if (deliveries.length > 1 + inFlight + refused)
+    verdict.add(
+      'too_many_deliveries',
+      `${name}: ${deliveries.length} deliveries, of which ${refused} were refused and ${inFlight} in flight at faults`,
+    )
   for (let at = 1; at < deliveries.length; at++) judgeAgain(deliveries[at - 1])
+  for (const { token, said } of deliveries) if (said === 'aborted') judgeAbort(token)
 
   /** The one that follows is a retry that the target asked for, or an extra delivery that something must explain. */
   function judgeAgain(before) {
@@ -40,13 +57,31 @@ export function judgeDeliveries({ name, rows, deliveries }, { clock, windows }, 
     )
   }
 
+  /** A handler is stopped when its run is cancelled, or when something happened to its worker; not otherwise. */
+  function judgeAbort(token) {
+    const row = closes.get(token)
+    if (row?.outcome === 'cancelled' || wasInFlight(token)) return
+    verdict.add(
+      'unexplained_abort',
+      `${name}: token ${token} was stopped, and ended as ${row?.outcome ?? 'nothing'} ${row?.reason ?? ''}`,
+    )
+  }
+
   /** Held by a process while something happened to it, or the answer missed its deadline. */
   function wasInFlight(token) {
     const row = closes.get(token)
     if (row === undefined) return windows.open(deliveries.find((delivery) => delivery.token === token).in)
-    if (row.reason === 'timeout' || row.reason === 'connection') return true
+    if (row.reason === 'timeout' && missedDeadline(row)) return true
+    if (row.reason === 'connection' && isHostile) return true
     if (windows.met(row.worker, row.leased_at ?? row.recorded_at, row.recorded_at)) return true
     return row.reason === 'worker_lost' && windows.explain(row.worker, row.recorded_at)
+  }
+
+  function missedDeadline({ started_at, finished_at, version }) {
+    const limitMs = 1_000 * (byVersion.get(version)?.timeout_seconds ?? 300)
+    return (
+      started_at !== null && finished_at !== null && finished_at - started_at + deadlineSlackMs >= limitMs
+    )
   }
 }
 

@@ -43,7 +43,7 @@ export class Expectation {
     return ticks
   }
 
-  #sourceOf(schedule, { timezone, dst_gap, dst_overlap, on_excluded, anchor, exclude = [] }) {
+  #sourceOf(schedule, { timezone = 'UTC', dst_gap, dst_overlap, on_excluded, anchor, exclude = [] }) {
     const dates = exclude.flatMap((entry) => this.calendars[entry]?.dates ?? [entry])
     return {
       schedule,

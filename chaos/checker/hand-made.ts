@@ -4,16 +4,8 @@ import { check } from './check.mjs'
 export const start = Date.parse('2026-06-01T12:00:00Z')
 export const end = start + 60_000
 export const tick = (at: number) => start + at * 10_000
-export const definition = {
-  name: 'job',
-  schedule: '*/10 * * * * *',
-  timezone: 'UTC',
-  anchor: start,
-  exclude: [],
-  max_runs: null as number | null,
-  overlap_policy: 'SKIP',
-  max_concurrent: null as number | null,
-}
+/** As it is stored: without what has its ordinary value. */
+export const definition = { name: 'job', schedule: '*/10 * * * * *', anchor: start, max_retries: 2 }
 
 export type Entry = Record<string, unknown>
 export type World = ReturnType<typeof world>
@@ -64,8 +56,20 @@ export const death = { ended: 'worker-1', name: 'worker-1', pid: 7, signal: 'SIG
 /** Six ticks, each fired, delivered once and closed, by one worker that lives. */
 export function world() {
   return {
-    settings: { end, ttlMs: 3_000, runLeaseMs: 6_000, calendars: {} },
-    nemesis: [{ started: 'worker-1', name: 'worker-1', pid: 7, at: start, ready: true }] as Entry[],
+    settings: {
+      end,
+      leastTicks: 1,
+      ttlMs: 3_000,
+      runLeaseMs: 6_000,
+      lateMs: 10_000,
+      overloadMs: 10_000,
+      calendars: {},
+    },
+    nemesis: [
+      { started: 'worker-1', name: 'worker-1', pid: 7, at: start, ready: true, roles: ['worker'] },
+      { health: { left: null, sizes: [] }, at: end },
+      { verify: { unaccounted: 0, doubled: 0, unexpected: 0, wrong_count: 0, exit_code: 0 }, at: end },
+    ] as Entry[],
     client: [] as Entry[],
     deliveries: new Map([['job_1', [1, 2, 3, 4, 5, 6].map((at) => delivery(at))]]),
     tables: {
@@ -92,6 +96,7 @@ export function world() {
         { incarnation: 70, pid: 7, roles: ['worker'], state: 'alive', started_at: start, ended_at: null },
       ] as Entry[],
       partitions: [{ partition: 3, epoch: 5, owner: 'alive', held: true }] as Entry[],
+      tenants: [{ tenant: 1, jobs: 1, live: 1 }] as Entry[],
     },
     ledger: [1, 2, 3, 4, 5, 6].map((at) => row(at)),
   }
@@ -99,10 +104,16 @@ export function world() {
 
 export const deliveriesOf = (all: World) => all.deliveries.get('job_1') as Entry[]
 
+/** The job's definition has this as well. */
+export function withDefinition(all: World, more: Entry): void {
+  Object.assign(all.tables.jobs[0] as Entry, { definition: { ...definition, ...more } })
+}
+
 /** The worker died amid the second tick, which another one delivered again and closed. */
 export function withRescue(all: World): void {
   all.nemesis.push(
     killed,
+    { killed: 7, at: tick(2) + 3 },
     death,
     { lifted: 1, at: tick(2) + 900 },
     { healed: 1, at: tick(2) + 1_000, settled: true },

@@ -13,6 +13,7 @@ const tableNames = [
   'dead_letters',
   'incarnations',
   'partitions',
+  'tenants',
 ]
 
 /** @param {string} folder */

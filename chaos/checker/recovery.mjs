@@ -83,23 +83,36 @@ export class Resumptions {
 }
 
 /** After healing: no lease without a living owner, nothing left to do, everything as small as it was. */
-export function judgeHealth({ partitions, queue, health }, verdict) {
+export function judgeHealth({ partitions, queue, looks }, verdict) {
   for (const { partition, owner, held } of partitions)
     if (owner !== 'alive' || !held)
       verdict.add('orphaned_lease', `partition ${partition}: its owner is ${owner ?? 'nobody'}`)
-  for (const { job, due, holder } of queue)
-    if (holder !== null && holder !== 'alive')
-      verdict.add('orphaned_lease', `run ${job} ${due} is held by one that is ${holder}`)
-  if (health === undefined) return
-  if (health.left !== null) verdict.add('not_drained', health.left)
-  for (const { what, before, after, most } of health.sizes)
-    if (after > most)
+  for (const { job, due, held_by, holder } of queue)
+    if (held_by !== null && holder !== 'alive')
+      verdict.add(
+        'orphaned_lease',
+        `run ${job} ${due} is held by ${held_by}, which is ${holder ?? 'unknown'}`,
+      )
+  for (const { left } of looks) if (left !== null) verdict.add('not_drained', String(left))
+  for (const { what, before, after, most } of looks.flatMap(({ sizes }) => sizes))
+    if (!isNumber(after) || !isNumber(most) || after > most)
       verdict.add('not_back_to_baseline', `${what}: ${after}, at first ${before}, at most ${most} allowed`)
 }
 
-/** No process ends of its own accord, whatever happens around it. `told`: it had been sent a SIGTERM. */
+/** What could not be read is null once it is written down. */
+function isNumber(value) {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+/**
+ * No process ends of its own accord, whatever happens around it: it was killed by the harness, or told to end (`told`: by a
+ * SIGTERM), and then it ends well.
+ */
 export function judgeEnds(nemesis, verdict) {
-  for (const { ended, pid, code, signal, told } of nemesis)
-    if (ended !== undefined && signal !== 'SIGKILL' && !told)
-      verdict.add('crashed', `${ended} (pid ${pid}) ended with ${signal ?? code}`)
+  const killed = new Set(nemesis.flatMap((entry) => (entry.killed === undefined ? [] : [entry.killed])))
+  for (const { ended, pid, code, signal, told } of nemesis) {
+    if (ended === undefined) continue
+    const isMeant = signal === 'SIGKILL' ? killed.has(pid) : told && (code === 0 || killed.has(pid))
+    if (!isMeant) verdict.add('crashed', `${ended} (pid ${pid}) ended with ${signal ?? code}`)
+  }
 }

@@ -8,6 +8,8 @@ export const kinds = {
   foreign: 1,
   miscounted: 1,
   too_many_runs: 1,
+  unfounded_skip: 1,
+  not_caught_up: 1,
   verify_disagrees: 1,
   double_firings: 2,
   stale_epoch: 3,
@@ -19,11 +21,14 @@ export const kinds = {
   early_starts: 5,
   lost_acknowledged: 6,
   half_done: 6,
+  unasked: 6,
   server_error: 6,
   unexplained_delivery: 7,
   another_key: 7,
   too_many_deliveries: 7,
+  unexplained_abort: 7,
   too_many_attempts: 8,
+  too_few_attempts: 8,
   dead_letters: 8,
   beside: 9,
   after_pause: 9,
@@ -33,6 +38,7 @@ export const kinds = {
   not_back_to_baseline: 10,
   not_settled: 10,
   crashed: 10,
+  no_evidence: 10,
 }
 
 export class Verdict {

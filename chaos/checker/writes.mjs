@@ -1,7 +1,7 @@
 // Invariants 3 and 4: no write under an epoch or a token that was no longer the present one, and what is closed stays as it is.
 
 /**
- * The epochs under which the ticks of one partition were fired, in the order of the database's clock: they never fall.
+ * The epochs under which the ticks of one partition were fired or passed over, in the order of the database's clock: they never fall.
  * A fire that commits has its epoch's row locked, and a takeover waits for it: its time is before every fire of the next.
  */
 export class EpochOrder {
@@ -15,9 +15,11 @@ export class EpochOrder {
   /** @param {object[]} rows of one job of the partition */
   see(rows, name) {
     for (const row of rows) {
-      if (row.origin !== 0 || row.round !== 0 || row.fired_at === null) continue
-      if (this.clock.isUnclear(row.fired_at)) continue
-      this.#fires.push({ at: row.fired_at, epoch: row.epoch, due: row.due, name })
+      if (row.origin !== 0 || row.round !== 0) continue
+      // What was passed over was written under an epoch as well; what the API decides is under none.
+      const at = row.fired_at ?? (row.outcome === 'skipped' && row.epoch > 0 ? row.recorded_at : null)
+      if (at === null || this.clock.isUnclear(at)) continue
+      this.#fires.push({ at, epoch: row.epoch, due: row.due, name })
     }
   }
 

@@ -11,10 +11,12 @@ export default {
     return { victims: isLeft('scheduler') && isLeft('worker') ? victims : victims.slice(0, 1) }
   },
   async inject({ observer, journal, ttlMs }, { victims }) {
-    const holdings = (await observer.holdingsOf(victims.map(({ pid }) => pid))) ?? []
+    const holdings = await observer.holdingsOf(victims.map(({ pid }) => pid))
     const at = now()
     const killed = Promise.all(victims.map((victim) => victim.kill()))
-    if (holdings.length > 0) {
+    // Without an answer nobody knows what they held: that a takeover was not seen is written down, too.
+    if (holdings === null) journal.append({ takeover: null, at, partitions: null })
+    else if (holdings.length > 0) {
       const ms = await observer.takenOver(holdings, at, ttlMs * 4)
       journal.append({ takeover: ms, at, partitions: holdings.length })
     }

@@ -18,6 +18,7 @@ export class StruckMember extends Member {
       onStart: (life) => note({ started: life.name, ...life }),
       onReady: (pid) => note({ isReady: pid }),
       onTerminate: (pid) => note({ terminated: pid, pid }),
+      onKill: (pid) => note({ killed: pid }),
       onEnd: (death) => note({ ended: death.name, ...death }),
     })
     member.databaseDoor = await listen(databaseUrl, (call) => member.fateOf(call))

@@ -14,11 +14,15 @@ import { receive } from './receiver.mjs'
 
 /** Short, so that a scenario is; long enough that a busy machine does not take the living for dead. */
 const ttlSeconds = 3
+const lateSeconds = 15
+const overloadSeconds = 10
 const settings = {
   CARILLON_LOG_FORMAT: 'json',
   CARILLON_MIN_INTERVAL_SECONDS: '1',
   CARILLON_ALLOWED_NETWORKS: '127.0.0.0/8',
   CARILLON_LEASE_TTL_SECONDS: String(ttlSeconds),
+  CARILLON_LATE_TOLERANCE_SECONDS: String(lateSeconds),
+  CARILLON_OVERLOAD_LAG_SECONDS: String(overloadSeconds),
   CARILLON_DRAIN_SECONDS: '5',
 }
 const patienceMs = 30_000
@@ -187,8 +191,22 @@ export class Stage {
 
   /** Writes down for the checker what it cannot know, and what the database says. @param {number} end of what is judged */
   async export(end) {
-    const limits = { ttlMs: ttlSeconds * 1_000, runLeaseMs: this.runLeaseSeconds * 1_000 }
-    const told = { ...limits, seed: this.seed, end, calendars: {}, monotonicToWall, driftMs: drift() }
+    const limits = {
+      ttlMs: ttlSeconds * 1_000,
+      runLeaseMs: this.runLeaseSeconds * 1_000,
+      lateMs: lateSeconds * 1_000,
+      overloadMs: overloadSeconds * 1_000,
+    }
+    const told = {
+      ...limits,
+      seed: this.seed,
+      end,
+      calendars: {},
+      leastTicks: 1,
+      without: ['verify', 'takeover'],
+      monotonicToWall,
+      driftMs: drift(),
+    }
     writeFileSync(join(this.folder, 'settings.json'), JSON.stringify(told))
     await Promise.all([this.nemesis.sync(), this.calls.sync()])
     await exportLedger(this.client, this.folder)

@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest'
+import {
+  definition,
+  deliveriesOf,
+  end,
+  type Entry,
+  found,
+  row,
+  start,
+  tick,
+  withDefinition,
+  type World,
+} from './hand-made.js'
+
+const skipped = (at: number, more: Entry): Entry =>
+  row(at, { outcome: 'skipped', attempt: 0, token: null, fired_at: null, started_at: null, ...more })
+
+/** Instead of its run, the tick has this record. */
+function instead(all: World, at: number, more: Entry): void {
+  all.ledger[at - 1] = skipped(at, more)
+  deliveriesOf(all).splice(at - 1, 1)
+}
+
+/** Only the first of its ticks ran, and it is said to have ended. */
+function endsEarly(all: World): void {
+  all.ledger.splice(1)
+  deliveriesOf(all).splice(1)
+  Object.assign(all.tables.jobs[0] as Entry, {
+    state: 'ended',
+    accounted_through: tick(1),
+    ended_at: tick(1),
+  })
+}
+
+const call = (name: string, more: Entry = {}): Entry => ({
+  call: name,
+  name: 'job',
+  status: 'ok',
+  invoked: end,
+  answered: end,
+  ...more,
+})
+
+describe('what ends a job owes', () => {
+  test('a job without max_runs that ended too early has ticks left', async () => {
+    expect(await found(endsEarly)).toEqual(['unaccounted'])
+  })
+
+  test('a job that has made all its runs owes no more', async () => {
+    expect(
+      await found((all) => {
+        withDefinition(all, { max_runs: 1 })
+        endsEarly(all)
+      }),
+    ).toEqual([])
+  })
+
+  test('a job that ended after fewer runs than it was for has ticks left', async () => {
+    expect(
+      await found((all) => {
+        withDefinition(all, { max_runs: 2 })
+        endsEarly(all)
+      }),
+    ).toEqual(['unaccounted'])
+  })
+
+  test.each(['paused', 'deleted', 'collected', 'cancelled'])(
+    'a job that nobody asked to be %s',
+    async (state) => {
+      const failed = { paused: 'pause', deleted: 'delete', collected: 'delete', cancelled: 'delete' }[state]
+      const kinds = await found((all) => {
+        all.client.push(call(failed as string, { status: 'failed' }))
+        Object.assign(all.tables.jobs[0] as Entry, { state })
+      })
+      expect(kinds).toEqual(['unasked'])
+    },
+  )
+})
+
+describe('a skip has a reason that there was', () => {
+  test.each<[string, string[], (all: World) => void]>([
+    [
+      'missed, and it was not late',
+      ['unfounded_skip'],
+      (all) => instead(all, 3, { reason: 'missed', recorded_at: tick(3) + 9_900 }),
+    ],
+    [
+      'missed, and it was late',
+      [],
+      (all) => instead(all, 3, { reason: 'missed', recorded_at: tick(3) + 10_001 }),
+    ],
+    [
+      'a range, of which the youngest was not late, of a job that runs nothing after all',
+      ['unfounded_skip'],
+      (all) => {
+        withDefinition(all, { missed_window: 'SKIP' })
+        all.ledger.splice(
+          1,
+          2,
+          skipped(2, { due_to: tick(3), ticks: 2, reason: 'missed', recorded_at: tick(3) + 9_000 }),
+        )
+        deliveriesOf(all).splice(1, 2)
+      },
+    ],
+    [
+      'overload, and it was not late',
+      ['unfounded_skip'],
+      (all) => instead(all, 3, { reason: 'overload', recorded_at: tick(3) + 2_000 }),
+    ],
+    [
+      'overlap, and nothing else was open',
+      ['unfounded_skip'],
+      (all) => instead(all, 3, { reason: 'overlap', recorded_at: tick(3) + 3 }),
+    ],
+    [
+      'overlap beside an older run',
+      [],
+      (all) => {
+        Object.assign(all.ledger[1] as Entry, { recorded_at: tick(3) + 500 })
+        instead(all, 3, { reason: 'overlap', recorded_at: tick(3) + 3 })
+      },
+    ],
+    [
+      'overlap of a job without a limit',
+      ['unfounded_skip'],
+      (all) => {
+        withDefinition(all, { overlap_policy: 'ALLOW' })
+        Object.assign(all.ledger[1] as Entry, { recorded_at: tick(3) + 500 })
+        instead(all, 3, { reason: 'overlap', recorded_at: tick(3) + 3 })
+      },
+    ],
+    [
+      'paused, and nobody paused it',
+      ['unfounded_skip'],
+      (all) => instead(all, 3, { reason: 'paused', recorded_at: tick(3) + 3 }),
+    ],
+    [
+      'skipped by a request that nobody made',
+      ['unfounded_skip'],
+      (all) => instead(all, 3, { reason: 'skipped_by_request', recorded_at: tick(3) + 3 }),
+    ],
+    [
+      'replaced, of a job that replaces nothing',
+      ['unfounded_skip'],
+      (all) => {
+        Object.assign(all.ledger[2] as Entry, { outcome: 'cancelled', reason: 'replaced' })
+      },
+    ],
+  ])('%s', async (_name, kinds, change) => {
+    expect(await found(change)).toEqual(kinds)
+  })
+
+  test('of what was missed, the latest runs after all', async () => {
+    const twice = (all: World) => {
+      instead(all, 4, { reason: 'missed', recorded_at: tick(4) + 11_000 })
+      all.ledger[2] = skipped(3, { reason: 'missed', recorded_at: tick(3) + 10_500 })
+      deliveriesOf(all).splice(2, 1)
+    }
+    expect(await found(twice)).toEqual(['not_caught_up'])
+    const graceful = (all: World) => {
+      withDefinition(all, { misfire_grace_seconds: 10 })
+      twice(all)
+    }
+    expect(await found(graceful)).toEqual([])
+  })
+})
+
+test('an edit of which one field is the ordinary one is half done', async () => {
+  const kinds = await found((all) => {
+    const body = JSON.stringify({ description: 'edit 1', missed_window: 'SKIP' })
+    all.client.push(call('edit', { invoked: start, answered: start, body }))
+    withDefinition(all, { description: 'edit 1' })
+  })
+  expect(kinds).toEqual(['half_done'])
+})
+
+test('beside a run of a version with more places one of an earlier version may go on', async () => {
+  const kinds = await found((all) => {
+    all.tables.versions.push({ job: 1, version: 1, definition })
+    Object.assign(all.tables.jobs[0] as Entry, { version: 2 })
+    withDefinition(all, { overlap_policy: 'ALLOW', max_concurrent: 2 })
+    Object.assign(all.ledger[1] as Entry, { recorded_at: tick(3) + 500, version: 2 })
+  })
+  expect(kinds).toEqual([])
+})
+
+test('a run has the places of its own version, not of the widest that there ever was', async () => {
+  const kinds = await found((all) => {
+    all.tables.versions.push({ job: 1, version: 1, definition: { ...definition, overlap_policy: 'ALLOW' } })
+    Object.assign(all.tables.jobs[0] as Entry, { version: 2 })
+    for (const one of all.ledger) one.version = 2
+    Object.assign(all.ledger[1] as Entry, { recorded_at: tick(3) + 500 })
+  })
+  expect(kinds).toEqual(['beside'])
+})
