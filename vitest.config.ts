@@ -18,7 +18,7 @@ export default defineConfig({
           include: [
             'packages/*/src/**/*.test.ts',
             'packages/server/test/simulation/**/*.test.ts',
-            'chaos/checker/**/*.test.ts',
+            'chaos/{checker,faults}/**/*.test.ts',
           ],
           exclude: ['**/*.db.test.ts'],
           setupFiles: ['packages/server/test/kit/fixed-seed.ts'],
