@@ -2,7 +2,7 @@
 -- of the ledger is read once for this. Failures in a row and ticks passed over are kept in job_health, for jobs that have any: a
 -- success forgets the failures, a long enough row of runs the rest (of more than twenty ticks each count is halved). In the transaction of
 -- claim-tail.sql, whose lock makes this the only writer of job_health.
--- Lock: rows of job_health, by job. Index: ledger_recorded (with by-index.sql), alerts_open_of_job, jobs' primary key, jobs_expecting.
+-- Lock: rows of job_health, by job. Index: ledger_recorded (with by-index.sql), alerts_open_of_job, jobs' primary key.
 -- @param since bigint
 -- @param until bigint
 -- @param slow_ms bigint
