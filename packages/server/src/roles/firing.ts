@@ -36,11 +36,12 @@ function firedSpans(spans: RunSpans, now: () => number): Pick<FireTierOptions, '
 
 export interface FiringRole {
   services: Service[]
-  /** The loop whose progress an owner's leases hang on. */
-  loop: Service
+  /** What an owner's leases hang on. */
+  sinceProgressMs(): number
   lookNow(): void
   report(): Record<string, unknown>
-  stop(): void
+  /** Resolves when what has begun has ended. */
+  stop(): Promise<void>
 }
 
 /** Changes reach the wheel within a second. */
@@ -113,7 +114,7 @@ export function composeFiring(
   const braking = loop(context, 'brake', brakeMs, () => tier.brake.runOnce())
   return {
     services: [firing, foreseeing, catchingUp, braking],
-    loop: firing,
+    sinceProgressMs: () => tier.firing.sinceProgressMs(),
     lookNow() {
       tier.firing.lookNow()
       foreseeing.wake()

@@ -56,7 +56,7 @@ export function composeScheduler(
     renewMs: config.leaseRenewSeconds * 1000,
     self: () => membership.incarnation,
     liveSchedulers: () => membership.live('scheduler'),
-    sinceFiringMs: () => Math.min(fire.loop.sinceProgressMs(), clock.monotonic() - firedAt),
+    sinceFiringMs: () => Math.min(fire.sinceProgressMs(), clock.monotonic() - firedAt),
     offer: (able) => membership.offer('scheduler', able),
   })
   const events = composeEvents(context)
@@ -115,9 +115,9 @@ export function composeScheduler(
     },
     lost: () => ownership.dropAll(),
     async handOver() {
-      fire.stop()
+      const fired = fire.stop()
       remote.giveUp()
-      await Promise.all([owning, ...fire.services].map((service) => service.stop()))
+      await Promise.all([fired, ...[owning, ...fire.services].map((service) => service.stop())])
       await ownership.releaseAll()
     },
   }

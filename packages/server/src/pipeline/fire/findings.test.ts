@@ -79,10 +79,21 @@ describe('findings', () => {
     findings.lookBeside([])
     looks[0]?.fail(new Error('the database is away'))
     await breathe()
-    expect(() => findings.lookBeside([])).toThrow('away')
+    expect(() => findings.throwFailure()).toThrow('away')
+    findings.throwFailure()
     findings.lookBeside([])
     expect(looks).toHaveLength(2)
     looks[1]?.fail(new Error('it is still away'))
     await expect(findings.look(nobody)).rejects.toThrow('still')
+  })
+
+  it('are forgiven what a look beside has met, or meets yet', async () => {
+    const { findings, looks } = gated()
+    findings.lookBeside([])
+    const forgiven = findings.forgiven()
+    looks[0]?.fail(new Error('the database is away'))
+    await forgiven
+    findings.throwFailure()
+    expect(findings.size).toBe(0)
   })
 })

@@ -22,12 +22,8 @@ export class Findings {
     if (this.found.size === 0) this.found = await this.scan.runOnce(isAboutTo)
   }
 
-  /**
-   * Begins to look while ticks are fired: `underWay` now, and those that `taken` tells of. What it finds is there for a later pass.
-   * Throws what the look before it met.
-   */
+  /** Begins to look while ticks are fired: `underWay` now, and those that `taken` tells of. What it finds is there for a later pass. */
   lookBeside(underWay: Iterable<number>): void {
-    this.throwFailure()
     if (this.looking !== null || this.found.size > 0) return
     this.overtaken = new Set(underWay)
     this.looking = this.scan
@@ -64,7 +60,14 @@ export class Findings {
     }
   }
 
-  private throwFailure(): void {
+  /** Forgets what a look beside has met, and what one under way meets. */
+  async forgiven(): Promise<void> {
+    await this.looking
+    this.failure = null
+  }
+
+  /** Throws what a look beside has met, once. */
+  throwFailure(): void {
     const { failure } = this
     this.failure = null
     if (failure !== null) throw failure.error

@@ -10,7 +10,7 @@ import { Findings } from './findings.js'
 import { Gathering } from './gathering.js'
 import type { Horizon, Whereabouts } from './horizon.js'
 import { KnownTimers } from './known-timers.js'
-import { Lanes } from './lanes.js'
+import { Lanes, type TellDecided } from './lanes.js'
 import type { Load } from './load.js'
 import type { DueTimer, Terms } from './plan.js'
 import { type PassPlan, Planning } from './planning.js'
@@ -60,9 +60,13 @@ export class Firing {
     partitions: new Set(),
   }
   private readonly findings: Findings
-  private readonly lanes = new Lanes((ready, plan) => this.fireLane(ready, plan))
+  private readonly lanes = new Lanes((...some) => this.fireSome(...some))
+  /** The last pass has failed: until one has ended well, each waits for its statements, or it would end well before they fail. */
+  private shaken = false
+  private progressedAt: number
 
   constructor(private readonly options: FiringOptions) {
+    this.progressedAt = options.clock.monotonic()
     this.findings = new Findings(options.scan)
     this.planning = new Planning(options)
     this.proposing = new Proposing(options, {
@@ -79,13 +83,40 @@ export class Firing {
    * beside them: nothing waits for anything else. Otherwise a pass ends with its last statement.
    */
   async runOnce(): Promise<boolean> {
-    const { owned, scan, horizon, load } = this.options
     this.callOff?.()
-    if (owned().length === 0) {
-      // Others fire them now: whoever owns nothing is not behind.
-      load.passed(0)
-      return false
+    try {
+      const more = this.options.owned().length === 0 ? await this.ownNothing() : await this.pass()
+      this.shaken = false
+      return more
+    } catch (error) {
+      this.shaken = true
+      // What the statements had is no longer in the wheel: the next pass has to see it, or it would end well with nothing to fire.
+      this.options.scan.soon()
+      throw error
     }
+  }
+
+  /** How long ago something was fired, or there was nothing to fire: a pass whose statements are under way has got nowhere yet. */
+  sinceProgressMs(): number {
+    return this.options.clock.monotonic() - this.progressedAt
+  }
+
+  private progressed(): void {
+    this.progressedAt = this.options.clock.monotonic()
+  }
+
+  /** Others fire them now: whoever owns nothing is not behind, and what has failed is no longer its own. */
+  private async ownNothing(): Promise<boolean> {
+    this.options.load.passed(0)
+    await this.lanes.settled().catch(() => undefined)
+    await this.findings.forgiven()
+    this.progressed()
+    return false
+  }
+
+  private async pass(): Promise<boolean> {
+    const { scan, horizon, load } = this.options
+    await this.throwFailures()
     const now = this.options.databaseClock.atLeast()
     const aheadMs = this.aheadMs(now)
     // What the wheel knew of comes first in every pass, however much a scan has found.
@@ -95,17 +126,43 @@ export class Firing {
     const overdueMs = full ? this.overdueMs(now) : 0
     // One that is being fired goes on from there, whatever the wheel was told meanwhile.
     for (const job of this.lanes.jobs()) wanted.delete(job)
-    if (full) this.findings.lookBeside(this.lanes.jobs())
-    else await this.calmDown(wanted)
-    this.findings.moveTo(wanted, mostPerPass)
-    await this.fireThose(wanted, aheadMs, full)
-    const mistaken = this.proposing.takeMistaken()
-    if (mistaken.size > 0) await this.fireThose(mistaken, aheadMs, full)
+    const crowd = full && !this.shaken
+    try {
+      await this.lookAndFire(wanted, aheadMs, crowd)
+    } catch (error) {
+      horizon.putBack(wanted)
+      throw error
+    }
+    if (!crowd || this.lanes.areIdle) this.progressed()
     const latestMs = this.lanes.takeLatestMs()
     if (latestMs !== null || !full) load.passed(Math.max(latestMs ?? 0, overdueMs))
     const more = full || this.findings.size > 0 || scan.goesOn
     if (!more) this.wakeForNext()
     return more
+  }
+
+  /** Before anything is taken. Both at once: they mostly have one cause, and it shall fail one pass. */
+  private async throwFailures(): Promise<void> {
+    const looked = Promise.resolve().then(() => this.findings.throwFailure())
+    await Promise.all([this.lanes.throwFailure(), looked])
+  }
+
+  /** What is left in `wanted` when this throws was not given to the statements. */
+  private async lookAndFire(
+    wanted: Map<number, Whereabouts>,
+    aheadMs: number,
+    crowd: boolean,
+  ): Promise<void> {
+    if (crowd) this.findings.lookBeside(this.lanes.jobs())
+    else await this.calmDown(wanted)
+    // Of statements that went on beside a pass. One that came up again meanwhile is on its way already: twice would undo what the first found.
+    for (const [job, whereabouts] of this.proposing.takeMistaken())
+      if (!wanted.has(job) && !this.lanes.has(job)) wanted.set(job, whereabouts)
+    this.findings.moveTo(wanted, mostPerPass)
+    await this.fireThose(wanted, aheadMs, crowd)
+    if (crowd) return
+    const mistaken = this.proposing.takeMistaken()
+    if (mistaken.size > 0) await this.fireThose(mistaken, aheadMs, crowd)
   }
 
   /** Before a look that is waited for: what is under way from a crowd is over, and seen as it is. */
@@ -138,9 +195,11 @@ export class Firing {
     this.wakeForNext()
   }
 
-  stop(): void {
+  /** Begins nothing more. Resolves when the statements under way have ended, however they end. */
+  async stop(): Promise<void> {
     this.callOff?.()
     this.lanes.stop()
+    await this.lanes.settled().catch(() => undefined)
   }
 
   private aheadMs(now: number): number {
@@ -161,11 +220,11 @@ export class Firing {
   private async readAndFire(wanted: Map<number, Whereabouts>, aheadMs: number): Promise<void> {
     const { known, unknown } = this.toRead(wanted)
     let reading = this.read(unknown, 0)
-    await this.fireAll(known, aheadMs)
+    await this.fireAll(known, aheadMs, wanted)
     for (let at = mostPerRead; ; at += mostPerRead) {
       const timers = await reading
       if (at < unknown.length) reading = this.read(unknown, at)
-      await this.fireAll(timers, aheadMs)
+      await this.fireAll(timers, aheadMs, wanted)
       if (at >= unknown.length) return
     }
   }
@@ -213,8 +272,12 @@ export class Firing {
     return reading
   }
 
-  /** Gives those whose moment has come to the statements. */
-  private async fireAll(timers: DueTimer[], aheadMs: number): Promise<void> {
+  /** Gives those whose moment has come to the statements: they are no longer among those that are wanted. */
+  private async fireAll(
+    timers: DueTimer[],
+    aheadMs: number,
+    wanted: Map<number, Whereabouts>,
+  ): Promise<void> {
     if (timers.length === 0) return
     const near = timers.filter((timer) => this.isReady(timer, aheadMs))
     const changes = await this.changesOf(near)
@@ -224,19 +287,23 @@ export class Firing {
       ready.flatMap(({ tenant, definition }) => (namesCalendar(definition) ? [tenant] : [])),
     )
     this.lanes.add(ready, { terms: this.terms(), calendars, changes })
+    for (const { job } of ready) wanted.delete(job)
   }
 
-  /** One statement after the other, each planned while those of other lanes are under way. Answers how late the latest tick was. */
-  private async fireLane(ready: readonly DueTimer[], plan: PassPlan): Promise<number> {
-    let lagMs = 0
-    for (let at = 0; at < ready.length; ) {
-      const { ticks, end } = await this.planning.plan(ready, at, this.proposing.mostAtOnce, plan)
-      at = end
-      // Ownership may have gone meanwhile: each statement names what is held now.
-      lagMs = Math.max(lagMs, await this.proposing.fire(this.options.owned(), ticks))
-      await breathe(this.options.clock)
-    }
-    return lagMs
+  /** One statement, planned while those of other lanes are under way. */
+  private async fireSome(
+    ready: readonly DueTimer[],
+    from: number,
+    plan: PassPlan,
+    decided: TellDecided,
+  ): Promise<{ end: number; lagMs: number }> {
+    const { ticks, end } = await this.planning.plan(ready, from, this.proposing.mostAtOnce, plan)
+    // Ownership may have gone meanwhile: each statement names what is held now.
+    const lagMs = await this.proposing.fire(this.options.owned(), ticks, decided)
+    this.progressed()
+    decided(ready.slice(from, end).map(({ job }) => job))
+    await breathe(this.options.clock)
+    return { end, lagMs }
   }
 
   private terms(): Terms {

@@ -97,6 +97,12 @@ export class Horizon {
     return taken
   }
 
+  /** Timers that were taken, and were not looked at after all. What the wheel has heard of them since is newer. */
+  putBack(taken: ReadonlyMap<number, Whereabouts>): void {
+    for (const [job, { partition, startAt }] of taken)
+      if (!this.far.has(job) && !this.near.has(job)) this.startsAt(job, partition, startAt)
+  }
+
   private takeNear(now: number, most: number, taken: Map<number, Whereabouts>): void {
     this.near.advance(now, most, (job, _at, partition) => {
       const startAt = this.nearStarts.get(job)

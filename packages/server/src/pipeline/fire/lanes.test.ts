@@ -12,19 +12,26 @@ function timers(count: number, partitionOf: (at: number) => number, firstJob = 1
   )
 }
 
-/** Statements that end when the test says so. */
-function gated() {
+/** Statements, of so many ticks at most, that end when the test says so. */
+function gated(most = 10_000) {
   const underWay: { jobs: number[]; partitions: Set<number>; end: (lagMs: number | Error) => void }[] = []
   const lanes = new Lanes(
-    (ready) =>
+    (ready, from, _plan, decided) =>
       new Promise((resolve, reject) => {
+        const end = Math.min(ready.length, from + most)
+        const some = ready.slice(from, end)
+        const jobs = some.map(({ job }) => job)
         const statement = {
-          jobs: ready.map(({ job }) => job),
-          partitions: new Set(ready.map(({ partition }) => partition)),
+          jobs,
+          partitions: new Set(some.map(({ partition }) => partition)),
           end: (lagMs: number | Error) => {
             underWay.splice(underWay.indexOf(statement), 1)
-            if (lagMs instanceof Error) reject(lagMs)
-            else resolve(lagMs)
+            if (lagMs instanceof Error) {
+              reject(lagMs)
+              return
+            }
+            decided(jobs)
+            resolve({ end, lagMs })
           },
         }
         underWay.push(statement)
@@ -108,6 +115,32 @@ describe('lanes', () => {
     expect([...lanes.jobs()]).toEqual([])
   })
 
+  it('no longer name those of a statement that is decided, whatever comes behind it in the same part', async () => {
+    const { lanes, underWay } = gated(2)
+    lanes.add(
+      timers(3, () => 1),
+      plan,
+    )
+    await breathe()
+    underWay[0]?.end(20)
+    expect([...lanes.jobs()]).toEqual([3])
+    expect(lanes.has(1)).toBe(false)
+    // Given again meanwhile: it is under way again, also when the part ends in which it was before.
+    lanes.add(
+      timers(1, () => 1),
+      plan,
+    )
+    await breathe()
+    expect(lanes.takeLatestMs()).toBe(20)
+    underWay[0]?.end(0)
+    await breathe()
+    expect([...lanes.jobs()]).toEqual([1])
+    expect(lanes.areIdle).toBe(false)
+    underWay[0]?.end(0)
+    await lanes.settled()
+    expect(lanes.areIdle).toBe(true)
+  })
+
   it('want more when one has nothing left to go on with, and never while one is far behind', async () => {
     const { lanes, underWay } = gated()
     const crowd = () =>
@@ -181,5 +214,34 @@ describe('lanes', () => {
     )
     await lanes.settled()
     expect(underWay).toEqual([])
+  })
+
+  it('end with the statement under way when they are stopped', async () => {
+    const { lanes, underWay } = gated(2)
+    lanes.add(
+      timers(3, () => 1),
+      plan,
+    )
+    await breathe()
+    lanes.stop()
+    underWay[0]?.end(0)
+    await lanes.settled()
+    expect(underWay).toEqual([])
+    expect(lanes.areIdle).toBe(true)
+  })
+
+  it('end with the statement under way when one beside it has failed', async () => {
+    const { lanes, underWay } = gated(400)
+    lanes.add(
+      timers(1_000, (at) => at % 2),
+      plan,
+    )
+    await breathe()
+    underWay[0]?.end(new Error('the database is away'))
+    await breathe()
+    underWay[0]?.end(0)
+    await expect(lanes.settled()).rejects.toThrow('away')
+    expect(underWay).toEqual([])
+    expect(lanes.areIdle).toBe(true)
   })
 })

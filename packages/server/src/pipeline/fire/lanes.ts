@@ -16,6 +16,17 @@ interface Lane {
   waiting: number
 }
 
+/** Told of jobs whose ticks are decided, as soon as they are. */
+export type TellDecided = (jobs: Iterable<number>) => void
+
+/** Fires one statement, from `from` on. Answers where the next begins, and how late the latest tick of this one was. */
+export type FireSome = (
+  ready: readonly DueTimer[],
+  from: number,
+  plan: PassPlan,
+  decided: TellDecided,
+) => Promise<{ end: number; lagMs: number }>
+
 /**
  * Ticks on their way into statements, several of which are under way at once. By partition: of each there is one statement at a
  * time, in the order in which the ticks were given, or a late one could overtake another of the same job.
@@ -32,12 +43,19 @@ export class Lanes {
   private failure: { error: unknown } | null = null
   private stopped = false
 
-  /** `fire` answers how late the latest was. */
-  constructor(private readonly fire: (ready: readonly DueTimer[], plan: PassPlan) => Promise<number>) {}
+  constructor(private readonly fire: FireSome) {}
 
   /** Those whose ticks are not decided yet: what is known of them elsewhere, or read meanwhile, may be of before. */
   jobs(): Iterable<number> {
     return this.given.keys()
+  }
+
+  has(job: number): boolean {
+    return this.given.has(job)
+  }
+
+  get areIdle(): boolean {
+    return this.given.size === 0
   }
 
   add(ready: readonly DueTimer[], plan: PassPlan): void {
@@ -60,6 +78,11 @@ export class Lanes {
   async wantMore(): Promise<void> {
     while (this.failure === null && !this.hasRoom())
       await new Promise<void>((resolve) => this.hungry.push(resolve))
+    await this.throwFailure()
+  }
+
+  /** Throws what has failed, once everything that was given has ended. */
+  async throwFailure(): Promise<void> {
     if (this.failure !== null) await this.settled()
   }
 
@@ -94,18 +117,36 @@ export class Lanes {
       for (const lane of lanes) lane.waiting -= 1
       this.tell()
       try {
-        // Behind one that failed nothing is tried: the pass fails, and what it had is found again by a scan.
-        if (this.failure === null && !this.stopped) {
-          const latestMs = await this.fire(part, plan)
-          this.latestMs = Math.max(this.latestMs ?? 0, latestMs)
-        }
+        await this.fireAll(part, plan, whole)
       } catch (error) {
         this.failure ??= { error }
         this.tell()
       }
-      for (const { job } of part) if (this.given.get(job) === whole) this.given.delete(job)
+      for (const { job } of part) this.forget(job, whole)
     })
     for (const lane of lanes) lane.tail = done
+  }
+
+  /** One statement after the other. */
+  private async fireAll(
+    part: readonly DueTimer[],
+    plan: PassPlan,
+    whole: readonly DueTimer[],
+  ): Promise<void> {
+    // Not only at the end: the wheel has their next ticks by then, and whoever takes those must not take them for these.
+    const decided: TellDecided = (jobs) => {
+      for (const job of jobs) this.forget(job, whole)
+    }
+    // Behind one that failed nothing is tried: the pass fails, and what it had is found again by a scan.
+    for (let at = 0; at < part.length && this.failure === null && !this.stopped; ) {
+      const { end, lagMs } = await this.fire(part, at, plan, decided)
+      at = end
+      this.latestMs = Math.max(this.latestMs ?? 0, lagMs)
+    }
+  }
+
+  private forget(job: number, whole: readonly DueTimer[]): void {
+    if (this.given.get(job) === whole) this.given.delete(job)
   }
 
   private hasRoom(): boolean {

@@ -8,6 +8,7 @@ import { type Decided, fireParams, fireStatement, type OwnedPartition } from './
 import { type HandOver, runsFor } from './hand-over.js'
 import type { Whereabouts } from './horizon.js'
 import type { KnownTimers } from './known-timers.js'
+import type { TellDecided } from './lanes.js'
 import type { DueTimer, PlannedTick } from './plan.js'
 import type { Staging } from './staging.js'
 
@@ -62,13 +63,14 @@ export class Proposing {
   }
 
   /** Plain ticks by the short statement; what that leaves, and all others, by the one that decides. Answers how late the latest was. */
-  async fire(owned: readonly OwnedPartition[], ticks: PlannedTick[]): Promise<number> {
+  async fire(owned: readonly OwnedPartition[], ticks: PlannedTick[], decided: TellDecided): Promise<number> {
     const plain = ticks.filter((tick) => isPlain(tick) && !this.contested.has(tick.timer.job))
     const fired = plain.length === 0 ? [] : await this.firePlain(owned, plain)
     if (fired.length === 0) return this.decide(owned, ticks)
     const lagMs = this.parts.aftermath.of(owned, plain, fired)
     if (fired.length === ticks.length) return lagMs
     const done = new Set(fired.map(({ job }) => job))
+    decided(done)
     const left = ticks.filter(({ timer }) => !done.has(timer.job))
     return Math.max(lagMs, await this.decide(owned, left))
   }
