@@ -240,7 +240,7 @@ test('an owner that stops is woken no more', async () => {
   })
   await tier.horizon.refresh()
   await tier.firing.runOnce()
-  tier.firing.stop()
+  await tier.firing.stop()
   await house().clock.advance(120_000)
   expect(woken).toBe(0)
 })
