@@ -1,11 +1,15 @@
 import type { Clock } from '../../platform/clock.js'
+import { Instants } from './instants.js'
 
 /**
  * Where leased runs wait for their instant. One timer for all of them, set to the earliest; nothing leaves before the
  * database's clock has certainly reached its time.
+ *
+ * By instant: half a million runs may wait for one, and come a thousand at a time.
  */
 export class StartLine<Entry extends { availableAt: number }> {
-  private waiting: Entry[] = []
+  private readonly waiting = new Map<number, Entry[]>()
+  private readonly instants = new Instants()
   private callOff: (() => void) | null = null
 
   constructor(
@@ -15,15 +19,27 @@ export class StartLine<Entry extends { availableAt: number }> {
   ) {}
 
   add(entries: readonly Entry[]): void {
-    this.waiting.push(...entries)
-    this.waiting.sort((a, b) => a.availableAt - b.availableAt)
+    for (const entry of entries) {
+      const { availableAt } = entry
+      const others = this.waiting.get(availableAt)
+      if (others !== undefined) others.push(entry)
+      else {
+        this.waiting.set(availableAt, [entry])
+        this.instants.push(availableAt)
+      }
+    }
     this.release()
   }
 
   /** Takes entries out before their time. */
   remove(matches: (entry: Entry) => boolean): Entry[] {
-    const removed = this.waiting.filter(matches)
-    if (removed.length > 0) this.waiting = this.waiting.filter((entry) => !matches(entry))
+    const removed: Entry[] = []
+    for (const [instant, entries] of this.waiting) {
+      const staying: Entry[] = []
+      for (const entry of entries) (matches(entry) ? removed : staying).push(entry)
+      // The instant stays where it is: with nobody left it passes without anything to let go of.
+      this.waiting.set(instant, staying)
+    }
     return removed
   }
 
@@ -32,7 +48,9 @@ export class StartLine<Entry extends { availableAt: number }> {
   }
 
   get size(): number {
-    return this.waiting.length
+    let size = 0
+    for (const entries of this.waiting.values()) size += entries.length
+    return size
   }
 
   /** Lets go of everything that is due, and sets the timer for the next. */
@@ -40,12 +58,18 @@ export class StartLine<Entry extends { availableAt: number }> {
     this.callOff?.()
     this.callOff = null
     const now = this.databaseNowAtLeast()
-    const firstAhead = this.waiting.findIndex((entry) => entry.availableAt > now)
-    const due = this.waiting.splice(0, firstAhead === -1 ? this.waiting.length : firstAhead)
-    const [next] = this.waiting
+    let due: Entry[] = []
+    for (let first = this.instants.first; first <= now; first = this.instants.first) {
+      this.instants.shift()
+      const entries = this.waiting.get(first) ?? []
+      this.waiting.delete(first)
+      if (due.length === 0) due = entries
+      else for (const entry of entries) due.push(entry)
+    }
+    const next = this.instants.first
     // The bound is rounded down and timers may come a little early: a try too soon is repeated, never a start too soon.
-    if (next !== undefined) {
-      this.callOff = this.clock.after(Math.max(1, next.availableAt - now), () => this.release())
+    if (next !== Number.POSITIVE_INFINITY) {
+      this.callOff = this.clock.after(Math.max(1, next - now), () => this.release())
     }
     if (due.length > 0) this.onDue(due)
   }
