@@ -66,18 +66,13 @@ export function runsFor(
   return runs
 }
 
-/** By the definition as it was read: an id is a long text to be made once a job, not once a run. */
-const whole = new WeakMap<DueTimer['definition'], RunDefinition>()
-
 const unguarded: RunGuard = { probe: false, timeoutMs: null }
 
-/** The definition that a run was made with, if it was read whole. */
-function definitionOf({ uuid, definition }: DueTimer): RunDefinition | null {
-  const known = whole.get(definition)
-  if (known !== undefined) return known
-  const { target } = definition
-  if (target === undefined || !('payload' in definition)) return null
-  const made = { jobId: jobIdOf(uuid), definition: definition as RunDefinition['definition'] }
-  whole.set(definition, made)
-  return made
+/** The definition that a run was made with, if it was read whole. An id is a long text: made once a job, not once a run. */
+function definitionOf(timer: DueTimer): RunDefinition | null {
+  if (timer.runDefinition !== undefined) return timer.runDefinition
+  const { uuid, definition } = timer
+  if (definition.target === undefined || !('payload' in definition)) return null
+  timer.runDefinition = { jobId: jobIdOf(uuid), definition: definition as RunDefinition['definition'] }
+  return timer.runDefinition
 }

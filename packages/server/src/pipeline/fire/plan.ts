@@ -5,6 +5,7 @@ import { jobIdOf } from '../../platform/ids.js'
 import { namesCalendar } from '../calendars.js'
 import { jitterMs } from '../../time/jitter.js'
 import { spreadMs } from '../spread.js'
+import type { RunDefinition } from '../run.js'
 import { noTickChanges, type TickChanges } from '../tick-changes.js'
 
 /** A timer with its job, as read-timers.sql answers it. */
@@ -31,6 +32,11 @@ export interface DueTimer {
   now: number
   /** As this process left it, not as it was read just now. */
   remembered?: true
+  /**
+   * What was made of the definition. Kept here: a WeakMap of tens of thousands would be gone through at every collection of garbage.
+   */
+  schedule?: Schedule
+  runDefinition?: RunDefinition
 }
 
 /** One row for the firing statement: what this tick becomes, and where the cursor goes. */
@@ -85,7 +91,7 @@ export function planTick(
   changes: TickChanges = noTickChanges,
 ): PlannedTick {
   const { definition } = timer
-  const all = scheduleOf(definition, calendars)
+  const all = scheduleOf(timer, calendars)
   if (changes.isSkipped(timer.due)) return passOver(timer, terms, all, changes)
   const schedule = changes.left(all, changes.come(Number.MAX_SAFE_INTEGER, timer.now))
   const decision = decideTick({
@@ -126,16 +132,25 @@ export function planTick(
   }
 }
 
-/** By the definition that they were read from, as long as that is remembered with its timer: equal ones are the same object then. */
-const schedules = new WeakMap<DueTimer['definition'], Schedule>()
-
 /** Reading a schedule takes longer than finding its next tick. One that depends on calendars is read again: they change. */
-function scheduleOf(definition: DueTimer['definition'], calendars: CalendarSet): Schedule {
-  const known = schedules.get(definition)
-  if (known !== undefined) return known
+function scheduleOf(timer: DueTimer, calendars: CalendarSet): Schedule {
+  if (timer.schedule !== undefined) return timer.schedule
+  const { definition } = timer
   checkNumbers(definition)
-  const schedule = parseSchedule({ ...definition, calendars })
-  if (!namesCalendar(definition)) schedules.set(definition, schedule)
+  // Field by field: a copy of all of them is most of what a plan would allocate.
+  const schedule = parseSchedule({
+    schedule: definition.schedule,
+    timezone: definition.timezone,
+    anchor: definition.anchor,
+    dst_gap: definition.dst_gap,
+    dst_overlap: definition.dst_overlap,
+    exclude: definition.exclude,
+    on_excluded: definition.on_excluded,
+    starts_at: definition.starts_at,
+    ends_at: definition.ends_at,
+    calendars,
+  })
+  if (!namesCalendar(definition)) timer.schedule = schedule
   return schedule
 }
 
@@ -247,10 +262,14 @@ function checkNumbers({
   max_missed,
   misfire_grace_seconds,
 }: DueTimer['definition']): void {
-  const numbers = { anchor, max_retries, max_missed, misfire_grace_seconds: misfire_grace_seconds ?? 0 }
-  for (const [name, value] of Object.entries(numbers)) {
-    if (!Number.isSafeInteger(value) || value < 0)
-      throw new Error(`The definition has no usable number as ${name}.`)
-  }
+  checkNumber('anchor', anchor)
+  checkNumber('max_retries', max_retries)
+  checkNumber('max_missed', max_missed)
+  checkNumber('misfire_grace_seconds', misfire_grace_seconds ?? 0)
   if (max_retries > limits.retries) throw new Error(`The definition has more than ${limits.retries} retries.`)
+}
+
+function checkNumber(name: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new Error(`The definition has no usable number as ${name}.`)
 }
