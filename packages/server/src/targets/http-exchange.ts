@@ -115,7 +115,7 @@ function requestOf(
   return {
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
-    method: method as Dispatcher.HttpMethod,
+    method,
     headers: deliveryHeaders({
       attempt,
       own: target.headers ?? {},
