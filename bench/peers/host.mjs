@@ -49,7 +49,7 @@ const operations = {
     await Promise.all(Array.from({ length: inFlight }, line))
     return { made, ms: now() - begun }
   },
-  async bulk({ count }) {
+  async bulk({ count, inFlight }) {
     const due = Date.now() + 3_600_000
     let from = 0
     const begun = now()
@@ -60,7 +60,7 @@ const operations = {
         await peer.addMany(Array.from({ length: size }, (_, at) => ({ i: first + at, due })))
       }
     }
-    await Promise.all([line(), line()])
+    await Promise.all(Array.from({ length: inFlight }, line))
     return { made: count, ms: now() - begun }
   },
   stored: () => peer.stored(),

@@ -14,7 +14,10 @@ export function hostOfUrl(url: string): string | null {
 }
 
 function readHost(url: string): string | null {
-  if (!URL.canParse(url)) return null
-  const { host } = new URL(url)
-  return host === '' ? null : host
+  try {
+    const { host } = new URL(url)
+    return host === '' ? null : host
+  } catch {
+    return null
+  }
 }

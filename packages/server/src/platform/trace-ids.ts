@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * Trace context by derivation: whoever has a run knows its trace and the spans of its steps, in any process and after any crash, and nothing has
@@ -51,5 +51,5 @@ export function parseTraceparent(header: string | undefined): (SpanRef & { sampl
 }
 
 function derived(text: string, characters: number): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, characters)
+  return hash('sha256', text, 'hex').slice(0, characters)
 }

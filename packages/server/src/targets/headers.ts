@@ -59,26 +59,35 @@ export interface DeliveryHeaders {
 /** Flat name, value, … list: a job's own headers over ours, but never over a reserved one. */
 export function deliveryHeaders(delivery: DeliveryHeaders): string[] {
   const { attempt, own, contentType, foreign, bodyDropped, signature, isTraced } = delivery
-  const headers = new Map<string, [string, string]>()
-  const set = (name: string, value: string) => headers.set(name.toLowerCase(), [name, value])
-  set('user-agent', 'Carillon/0.1')
-  if (contentType !== null) set('content-type', contentType)
+  const headers = ownHeaders(own, foreign, bodyDropped, contentType)
+  headers.push('accept-encoding', 'identity')
+  headers.push('Carillon-Job-Id', attempt.jobId)
+  headers.push('Carillon-Run-Id', attempt.runId)
+  headers.push('Carillon-Scheduled-At', utcText(attempt.scheduledAt))
+  headers.push('Carillon-Attempt', String(attempt.attempt))
+  headers.push('Carillon-Fencing-Token', String(attempt.token))
+  headers.push('Carillon-Catch-Up', String(attempt.catchUp))
+  headers.push('Idempotency-Key', asciiOnly(attempt.idempotencyKey))
+  headers.push('traceparent', traceparent(attempt, isTraced))
+  for (const [name, value] of signature) headers.push(name, value)
+  return headers
+}
+
+/** Those that the job may set, and what stands there where it does not. None of them is reserved: the others are not among them. */
+function ownHeaders(
+  own: Readonly<Record<string, string>>,
+  foreign: boolean,
+  bodyDropped: boolean,
+  contentType: string | null,
+): string[] {
+  const headers = new Map([['user-agent', ['user-agent', 'Carillon/0.1']]])
+  if (contentType !== null) headers.set('content-type', ['content-type', contentType])
   for (const [name, value] of Object.entries(own)) {
     const lower = name.toLowerCase()
     const aboutNoBody = bodyDropped && lower.startsWith('content-')
     const secret = foreign && !harmless.has(lower)
-    if (reservedHeader(name) === undefined && !aboutNoBody && !secret) set(name, value)
+    if (reservedHeader(name) === undefined && !aboutNoBody && !secret) headers.set(lower, [name, value])
   }
-  set('accept-encoding', 'identity')
-  set('Carillon-Job-Id', attempt.jobId)
-  set('Carillon-Run-Id', attempt.runId)
-  set('Carillon-Scheduled-At', utcText(attempt.scheduledAt))
-  set('Carillon-Attempt', String(attempt.attempt))
-  set('Carillon-Fencing-Token', String(attempt.token))
-  set('Carillon-Catch-Up', String(attempt.catchUp))
-  set('Idempotency-Key', asciiOnly(attempt.idempotencyKey))
-  set('traceparent', traceparent(attempt, isTraced))
-  for (const [name, value] of signature) set(name, value)
   return [...headers.values()].flat()
 }
 

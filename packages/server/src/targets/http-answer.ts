@@ -6,18 +6,19 @@ const excerptBytes = 4_096
 /** An answer a little longer than the excerpt is read to its end, which keeps the connection usable. */
 const drainBytes = 65_536
 const excerptInErrorBytes = 500
+const noBytes = Buffer.alloc(0)
 
-type Headers = Record<string, string | string[] | undefined>
+export type AnswerHeaders = Record<string, string | string[] | undefined>
 
 /** What is known of an answer so far: it grows while the body is read, so a deadline can tell how far it came. */
 export class Answer {
-  private kept = Buffer.alloc(0)
+  private kept = noBytes
   received = 0
 
   /** `refusedRedirect`: why a redirect that the job wants followed was not. */
   constructor(
     readonly status: number,
-    private readonly headers: Headers,
+    private readonly headers: AnswerHeaders,
     /** Whether the job takes this status for success. */
     readonly ok: boolean,
     readonly refusedRedirect: string | null = null,
@@ -28,15 +29,12 @@ export class Answer {
     return Array.isArray(value) ? value[0] : value
   }
 
-  /** Reads the body to its end, or until there is more of it than anybody will look at. */
-  async read(body: AsyncIterable<Uint8Array>): Promise<void> {
-    for await (const chunk of body) {
-      const room = excerptBytes - this.kept.length
-      if (room > 0) this.kept = Buffer.concat([this.kept, chunk.subarray(0, room)])
-      this.received += chunk.length
-      // Leaving the loop destroys the stream, and with it the connection.
-      if (this.received > drainBytes) return
-    }
+  /** The next part of the body. False: there is more of it than anybody will look at. The part is copied, it lies in a larger buffer. */
+  take(chunk: Uint8Array): boolean {
+    const room = excerptBytes - this.kept.length
+    if (room > 0) this.kept = Buffer.concat([this.kept, chunk.subarray(0, room)])
+    this.received += chunk.length
+    return this.received <= drainBytes
   }
 
   get excerpt(): string {
@@ -49,14 +47,14 @@ export class Answer {
   }
 }
 
-/** What a complete answer, or the status of one that broke off, means for the run. `call` reads "POST http://…". */
-export function judge(answer: Answer, call: string, now: number): Outcome {
+/** What a complete answer, or the status of one that broke off, means for the run. `callText` gives "POST http://…". */
+export function judge(answer: Answer, callText: () => string, now: number): Outcome {
   if (answer.ok) return { kind: 'success', result: answer.result }
   const retryable = retryableStatus(answer.status)
   const wait = retryable ? retryAfterMs(answer.header('retry-after'), now) : undefined
   return {
     kind: 'failed',
-    error: `${call} answered ${answer.status}${explain(answer)}`,
+    error: `${callText()} answered ${answer.status}${explain(answer)}`,
     retryable,
     reason: 'http_status',
     result: answer.result,

@@ -1,10 +1,12 @@
 import type { HttpTarget, WebhookEnvelope } from '@carillon/contract'
-import type { Agent } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { parseBody } from './body-template.js'
 import { deliveryHeaders } from './headers.js'
 import { Answer } from './http-answer.js'
+import { send } from './http-request.js'
 import { type Hop, isRedirect, nextHop } from './redirects.js'
 import { type IsTraced, SigningError, signatureHeaders } from './signing.js'
+import type { StopSwitch } from './stop-switch.js'
 import { capText } from './storable.js'
 import { isSuccess } from './success-codes.js'
 import type { Attempt } from './target.js'
@@ -21,8 +23,15 @@ export interface Exchange {
   body: Body | null
   now: () => number
   secrets: () => Promise<readonly Uint8Array[]>
-  progress: { call: string; answer?: Answer }
+  progress: Progress
   isTraced?: IsTraced
+}
+
+export interface Progress {
+  readonly first: Hop
+  /** Where it is now. */
+  hop: Hop
+  answer?: Answer
 }
 
 export interface Body {
@@ -59,48 +68,51 @@ function envelopeOf(attempt: Attempt): WebhookEnvelope {
 }
 
 /** Sends the request, follows redirects as far as the job wants, and reads the answer into `progress`. */
-export async function exchange(work: Exchange, first: Hop, signal: AbortSignal): Promise<void> {
-  const { target, progress } = work
+export async function exchange(work: Exchange, stop: StopSwitch): Promise<void> {
+  const { progress } = work
   const secrets = await work.secrets().catch((error: unknown) => {
     throw new SigningError(error instanceof Error ? error.message : String(error))
   })
-  const most = target.follow_redirects ?? 0
-  let hop = first
-  for (let followed = 0; ; followed++) {
-    const response = await request(work, hop, secrets, signal)
-    const { statusCode: status, headers } = response
-    const ok = isSuccess(target.success_codes, status)
-    if (ok || most === 0 || !isRedirect(status)) {
-      progress.answer = new Answer(status, headers, ok)
-    } else {
-      const { location } = headers
-      const next =
-        followed < most
-          ? nextHop(hop, status, Array.isArray(location) ? location[0] : location)
-          : { refusal: `there were more than ${most} redirects (follow_redirects)` }
-      if ('url' in next) {
+  for (let followed = 0; progress.answer === undefined; followed++) {
+    if (stop.stopped) throw stop.reason
+    const { hop } = progress
+    await send(work.agent, requestOf(work, hop, secrets), stop, (status, headers) => {
+      const ok = isSuccess(work.target.success_codes, status)
+      const next = ok ? null : wayOn(work, { hop, followed, status, location: headers['location'] })
+      if (next !== null && 'url' in next) {
         // Not read to its end: a hop whose body never ends would eat up the time of the next one.
-        response.body.destroy()
-        hop = next
-        progress.call = `${callOf(hop)} (redirected from ${callOf(first)})`
-        continue
+        progress.hop = next
+        return null
       }
-      progress.answer = new Answer(status, headers, ok, next.refusal)
-    }
-    await progress.answer.read(response.body as AsyncIterable<Uint8Array>)
-    return
+      progress.answer = new Answer(status, headers, ok, next?.refusal)
+      return progress.answer
+    })
   }
 }
 
-async function request(
-  { agent, target, attempt, body, now, isTraced }: Exchange,
+/** Where a redirect leads, or why it is not followed; null where it is none, or none is wanted. */
+function wayOn(
+  { target: { follow_redirects: most = 0 } }: Exchange,
+  {
+    hop,
+    followed,
+    status,
+    location,
+  }: { hop: Hop; followed: number; status: number; location: string | string[] | undefined },
+): Hop | { refusal: string } | null {
+  if (most === 0 || !isRedirect(status)) return null
+  if (followed >= most) return { refusal: `there were more than ${most} redirects (follow_redirects)` }
+  return nextHop(hop, status, Array.isArray(location) ? location[0] : location)
+}
+
+function requestOf(
+  { target, attempt, body, now, isTraced }: Exchange,
   { url, method, withBody, foreign }: Hop,
   secrets: readonly Uint8Array[],
-  signal: AbortSignal,
-) {
+): Dispatcher.DispatchOptions {
   const sent = withBody ? body : null
   const message = { id: attempt.runId, sentAt: now(), body: sent?.bytes ?? noBytes }
-  const response = await agent.request({
+  return {
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method,
@@ -114,14 +126,15 @@ async function request(
       ...(isTraced && { isTraced }),
     }),
     body: sent?.bytes ?? null,
-    signal,
-  })
-  // Destroying the body on purpose reports an error that nobody else would take.
-  response.body.on('error', () => {})
-  return response
+  }
+}
+
+/** What is called, for people. */
+export function calledOf({ first, hop }: Progress): string {
+  return hop === first ? callOf(hop) : `${callOf(hop)} (redirected from ${callOf(first)})`
 }
 
 /** "POST http://…", without query and fragment: they are long, and more often than not hold a secret. */
-export function callOf({ method, url }: Pick<Hop, 'method' | 'url'>): string {
+function callOf({ method, url }: Pick<Hop, 'method' | 'url'>): string {
   return `${method} ${capText(`${url.origin}${url.pathname}`, urlInErrorBytes)}`
 }

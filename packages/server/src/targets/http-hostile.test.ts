@@ -87,6 +87,14 @@ describe('an answer that means harm', () => {
     expect(outcome).toMatchObject({ kind: 'failed', retryable: true })
   })
 
+  it('with an announcement before it is taken, not the announcement', async () => {
+    const url = await serveRaw((socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+    })
+    expect(await deliverer()(url)).toEqual({ kind: 'success', result: { status: 200, body: 'ok' } })
+  })
+
   it('with a second answer behind the first does not answer the next delivery', async () => {
     const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
     let requests = 0

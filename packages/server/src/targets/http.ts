@@ -5,7 +5,7 @@ import { type AddressGuard, BlockedAddressError } from './address-guard.js'
 import { cancelledBecause, type Ending, seconds, withinDeadline } from './deadline.js'
 import { createGuardedConnector } from './guarded-connector.js'
 import { judge } from './http-answer.js'
-import { type Body, bodyOf, callOf, type Exchange, exchange } from './http-exchange.js'
+import { type Body, bodyOf, calledOf, exchange, type Progress } from './http-exchange.js'
 import { type IsTraced, SigningError } from './signing.js'
 import { capText, storableText } from './storable.js'
 import type { Attempt, FailureReason, Outcome, Target } from './target.js'
@@ -43,30 +43,21 @@ export function createHttpTarget(options: HttpTargetOptions): Target<HttpTarget>
   return {
     type: 'http',
     async deliver(target, attempt, stop) {
-      if (!URL.canParse(target.url)) {
+      const url = urlOf(target.url)
+      if (url === null)
         return failed('invalid_target', `The target's url cannot be read: ${target.url}`, false)
-      }
-      const first = {
-        url: new URL(target.url),
-        method: target.method ?? 'POST',
-        withBody: true,
-        foreign: false,
-      }
-      const progress: Exchange['progress'] = { call: callOf(first) }
+      const first = { url, method: target.method ?? 'POST', withBody: true, foreign: false }
+      const progress: Progress = { first, hop: first }
       let body: Body | null
       try {
         body = bodyOf(target, attempt)
       } catch (error) {
-        return failed('invalid_target', `${progress.call} cannot be sent: ${describe(error)}`, false)
+        return failed('invalid_target', `${calledOf(progress)} cannot be sent: ${describe(error)}`, false)
       }
       const secrets = async () => (await options.secretsOf?.(attempt.tenant)) ?? []
       const { now, isTraced } = options
       const work = { agent, target, attempt, body, now, secrets, progress, ...(isTraced && { isTraced }) }
-      const ending = await withinDeadline(
-        (inner) => exchange(work, first, inner.signal),
-        attempt.timeoutMs,
-        stop,
-      )
+      const ending = await withinDeadline((inner) => exchange(work, inner), attempt.timeoutMs, stop)
       return conclude(ending, progress, { now: options.now(), attempt, connectTimeoutMs })
     },
     async close() {
@@ -75,15 +66,26 @@ export function createHttpTarget(options: HttpTargetOptions): Target<HttpTarget>
   }
 }
 
+function urlOf(text: string): URL | null {
+  try {
+    return new URL(text)
+  } catch {
+    return null
+  }
+}
+
 function conclude(
   ending: Ending<void>,
-  { call, answer }: Exchange['progress'],
+  progress: Progress,
   at: { now: number; attempt: Attempt; connectTimeoutMs: number },
 ): Outcome {
+  const { answer } = progress
   if (ending.kind === 'cancelled')
-    return failed('cancelled', `${call}: ${cancelledBecause(ending.cause)}`, true)
+    return failed('cancelled', `${calledOf(progress)}: ${cancelledBecause(ending.cause)}`, true)
   // A refusal stands as soon as its status is known; a success only counts when the answer is complete.
-  if (answer !== undefined && (ending.kind === 'finished' || !answer.ok)) return judge(answer, call, at.now)
+  if (answer !== undefined && (ending.kind === 'finished' || !answer.ok))
+    return judge(answer, () => calledOf(progress), at.now)
+  const call = calledOf(progress)
   const came = answer === undefined ? '' : ` (status ${answer.status} and ${answer.received} bytes came)`
   if (ending.kind === 'timeout') {
     const what = answer === undefined ? 'no answer' : 'no complete answer'

@@ -1,3 +1,5 @@
+import { isAscii } from 'node:buffer'
+
 const replacement = '\uFFFD'
 
 /** Postgres stores neither NUL nor half a surrogate pair, in text as in jsonb. */
@@ -7,6 +9,8 @@ export function storableText(text: string): string {
 
 /** At most `maxBytes` of UTF-8, never ending in half a character. */
 export function capText(text: string, maxBytes: number): string {
+  // No unit takes more than three.
+  if (text.length * 3 <= maxBytes) return text
   // A UTF-16 unit takes at least one byte, so no more than maxBytes of them can stay.
   const bytes = Buffer.from(text.slice(0, maxBytes))
   if (bytes.length <= maxBytes) return text.slice(0, maxBytes)
@@ -15,6 +19,8 @@ export function capText(text: string, maxBytes: number): string {
 
 /** Decodes the start of a longer text: a character that the cut went through is dropped. */
 export function decodeUtf8Start(bytes: Uint8Array): string {
+  // A decoder costs more than what it decodes here, most often.
+  if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })
 }
 

@@ -178,3 +178,19 @@ test.each([[false], [true]])('what is told as created waited for the disk (atomi
   const { body } = await server.post<BulkAnswer>('/jobs/bulk', { jobs: some('one'), atomic })
   expect(body).toMatchObject({ created: many })
 })
+
+test('each job of a call has its own timer, and numbers are in the order of the call', async () => {
+  const { server } = await start()
+  const jobs = Array.from({ length: many }, (_, at) =>
+    jobInput({ name: `own-${at}`, schedule: `${at % 60} ${Math.floor(at / 60)} 1 1 *` }),
+  )
+  const { results } = (await bulk(server, jobs)).body
+  const stored = await house().query<{ name: string; due: number; together: boolean }>(
+    `SELECT j.name, t.due::float8 AS due, t.partition = j.partition AS together
+     FROM carillon.jobs j JOIN carillon.timers t USING (job) WHERE j.name LIKE 'own-%' ORDER BY j.job`,
+  )
+  expect(stored).toEqual(
+    results.map(({ name, next_run_at: next }) => ({ name, due: Date.parse(next ?? ''), together: true })),
+  )
+  expect(new Set(results.map(({ next_run_at: next }) => next)).size).toBe(many)
+})

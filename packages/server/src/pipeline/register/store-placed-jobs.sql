@@ -4,6 +4,8 @@
 -- Locks: the tenant's counter FOR KEY SHARE, until the commit. Statements like this one, and those that change the counter, go on beside it;
 -- a count (close-job-count.sql) waits for it, and so sees its jobs, or comes first and is seen by it. Two statements that
 -- register the same names in another order may deadlock: Postgres ends one of them, and it is sent again.
+-- Columns are taken apart where they are used, in the list of what is selected: in FROM, each would be written to a store of its own and read from
+-- there, and once more in the part that both tables are filled from. They are equally long.
 -- Index: tenant_jobs_pkey, jobs_live_name.
 -- @param tenant int
 -- @param counted_at bigint
@@ -27,22 +29,30 @@
 WITH held AS MATERIALIZED (
   SELECT c.tenant FROM carillon.tenant_jobs c WHERE c.tenant = :tenant AND c.recounted_at = :counted_at FOR KEY SHARE
 ),
-input AS MATERIALIZED (
-  SELECT i.*, nextval('carillon.job_numbers') AS job
-  FROM unnest(:uuids, :partitions, :names, :definitions, :one_offs, :routes, :nows, :froms, :dues, :start_ats)
-    AS i (id, partition, name, definition, one_off, route, now, from_ms, due, start_at)
-  WHERE EXISTS (SELECT FROM held)
+-- Before the jobs are stored, so that their timers need not look for them.
+numbered AS MATERIALIZED (
+  SELECT ARRAY(SELECT nextval('carillon.job_numbers') FROM generate_series(1, cardinality(:uuids))) AS jobs FROM held
 ),
 made AS (
   INSERT INTO carillon.jobs (job, id, tenant, partition, name, definition, one_off, route, effective_from, zone_data,
                              created_at, updated_at, changed_at)
   SELECT job, id, :tenant, partition, name, definition, one_off, route, from_ms, :zone_data, now, now,
          CASE WHEN start_at > now + :far_ms THEN 0 ELSE (SELECT carillon.now_ms()) END
-  FROM input
+  FROM (
+    SELECT unnest(jobs) AS job, unnest(:uuids) AS id, unnest(:partitions) AS partition, unnest(:names) AS name,
+           unnest(:definitions) AS definition, unnest(:one_offs) AS one_off, unnest(:routes) AS route, unnest(:nows) AS now,
+           unnest(:froms) AS from_ms, unnest(:start_ats) AS start_at
+    FROM numbered
+  ) input
 ),
 timed AS (
   INSERT INTO carillon.timers (job, tenant, due, start_at, accounted_through, partition)
-  SELECT job, :tenant, due, start_at, from_ms, partition FROM input
+  SELECT job, :tenant, due, start_at, from_ms, partition
+  FROM (
+    SELECT unnest(jobs) AS job, unnest(:partitions) AS partition, unnest(:froms) AS from_ms, unnest(:dues) AS due,
+           unnest(:start_ats) AS start_at
+    FROM numbered
+  ) input
 ),
 audited AS (
   INSERT INTO carillon.audit_log (tenant, actor, actor_key, action, subject, request_id, jobs, names, first_job, last_job)
