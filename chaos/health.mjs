@@ -30,10 +30,31 @@ export async function drain(observer, { end, busy }) {
     if (now() - begun > drainWithinMs)
       return {
         ms: null,
-        left: `${timers} timers, ${runs} runs and ${replays} replays after ${drainWithinMs / 1000} s`,
+        left: `${timers} timers, ${runs} runs and ${replays} replays after ${drainWithinMs / 1000} s${await someOf(observer, end)}`,
       }
     await wait(250)
   }
+}
+
+/** Which ones, for whoever looks for the reason. */
+async function someOf(observer, end) {
+  const rows = await observer.ask(
+    `SELECT * FROM (
+       (SELECT 'run' AS what, j.name, j.definition ->> 'overlap_policy' AS overlap, q.due, q.origin, q.attempt, q.slot, q.places,
+               q.available_at - carillon.now_ms() AS available_in_ms, i.state AS holder, carillon.now_ms() - q.leased_at AS leased_ms_ago
+        FROM carillon.queue q JOIN carillon.jobs j ON j.job = q.job LEFT JOIN carillon.incarnations i ON i.incarnation = q.holder
+        WHERE q.due <= $1 AND j.state <> 'paused' LIMIT 4)
+       UNION ALL
+       (SELECT 'timer', j.name, NULL, t.due, NULL, NULL, NULL, NULL, t.start_at - carillon.now_ms(), NULL, NULL
+        FROM carillon.timers t JOIN carillon.jobs j ON j.job = t.job WHERE t.due <= $1 LIMIT 4)) AS some`,
+    [end],
+  )
+  return (rows ?? [])
+    .map(
+      (row) =>
+        ` ${JSON.stringify(Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)))}`,
+    )
+    .join('')
 }
 
 /** Memory of each process, connections, dead rows of the hot tables. */

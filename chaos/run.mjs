@@ -97,6 +97,8 @@ function prepare(stage, observer, random) {
   const context = {
     ...stage,
     seed: options.seed,
+    leastKills: options.leastKills,
+    leastRestarts: options.leastRestarts,
     journal: stage.journals.nemesis,
     observer,
     client,
@@ -128,6 +130,8 @@ function writeSettings({ folder, calendars }, { skipped }, { end, leastTicks }) 
     lateMs: options.lateSeconds * 1_000,
     overloadMs: overloadSeconds * 1_000,
     leastTicks,
+    leastKills: options.leastKills,
+    leastRestarts: options.leastRestarts,
   }
   writeFileSync(join(folder, 'settings.json'), JSON.stringify(settings))
 }

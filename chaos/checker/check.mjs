@@ -2,11 +2,19 @@
 import { accountFor } from './accounting.mjs'
 import { judgeAnswers, judgeCalls, judgeCounts } from './api.mjs'
 import { closesOf, judgeClaims, judgeDeliveries, judgeStarts } from './deliveries.mjs'
-import { wholeTables } from './definitions.mjs'
+import { placesOf, wholeTables } from './definitions.mjs'
 import { judgeEvidence } from './evidence.mjs'
 import { Expectation } from './expected.mjs'
 import { judgeAttempts, judgeOverlap, judgeSilence } from './policy.mjs'
-import { judgeEnds, judgeHealth, quantiles, Redeliveries, Resumptions, takeovers } from './recovery.mjs'
+import {
+  FirstFires,
+  judgeEnds,
+  judgeHealth,
+  quantiles,
+  Redeliveries,
+  Resumptions,
+  takeovers,
+} from './recovery.mjs'
 import { Timeline, Windows } from './timeline.mjs'
 import { Verdict } from './verdict.mjs'
 import { EpochOrder, judgeIncarnations, judgeWrites } from './writes.mjs'
@@ -31,6 +39,7 @@ export async function check({ settings, nemesis, client, deliveries, tables: sto
   const seen = {
     redeliveries: new Redeliveries(nemesis, frame.incarnations),
     resumptions: new Resumptions(nemesis, frame.clock),
+    firstFires: new FirstFires(nemesis, frame.clock),
   }
   const epochs = new EpochOrder(frame.clock)
   let partition = null
@@ -51,7 +60,7 @@ export async function check({ settings, nemesis, client, deliveries, tables: sto
   judgeHealth({ ...tables, looks: nemesis.flatMap(({ health }) => health ?? []) }, verdict)
   for (const { healed, settled } of nemesis)
     if (settled === false) verdict.add('not_settled', `after fault ${healed}`)
-  const times = takeovers(nemesis, settings.ttlMs)
+  const times = takeovers(nemesis, settings.ttlMs, seen.firstFires)
   if (times.never > 0) verdict.add('not_settled', `${times.never} takeovers never came`)
   return {
     verdict,
@@ -142,9 +151,11 @@ function judgeJob(life, frame, seen, verdict) {
     judgeAttempts(run, verdict)
     judgeFires(run, verdict)
     if (run.deliveries.length > 0) judgeDeliveries(run, frame, verdict)
-    seen.redeliveries.see(rows, run.deliveries)
+    seen.redeliveries.see(rows, run.deliveries, placeTaken(life, key))
   }
-  seen.resumptions.see(ledger.filter(({ origin }) => origin === 0))
+  const scheduled = ledger.filter(({ origin }) => origin === 0)
+  seen.resumptions.see(scheduled)
+  seen.firstFires.see(job.partition, scheduled)
   for (const [key, some] of arrived) {
     verdict.count('deliveries', some.length)
     if (!runs.has(key) && !queued.has(key) && some[0].due <= frame.end)
@@ -158,6 +169,14 @@ function judgeJob(life, frame, seen, verdict) {
     { name: job.name, calls: life.calls, job, versions: [...life.byVersion.values()], known },
     verdict,
   )
+}
+
+/** Whether a run had to wait: its job has only so many places, and others began in the meantime, or somebody had paused it. */
+function placeTaken({ byVersion, deliveries, calls }, run) {
+  const isLimited = [...byVersion.values()].some((definition) => Number.isFinite(placesOf(definition)))
+  const began = (from, to) => (delivery) => delivery.in > from && delivery.in < to && keyOf(delivery) !== run
+  const wasPaused = calls.some(({ call }) => call === 'pause')
+  return (from, to) => wasPaused || (isLimited && deliveries.some(began(from, to)))
 }
 
 /** Of one tick, one run: fired once, at one time, under one epoch. */

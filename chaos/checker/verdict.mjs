@@ -10,6 +10,7 @@ export const kinds = {
   too_many_runs: 1,
   unfounded_skip: 1,
   not_caught_up: 1,
+  caught_up_too_many: 1,
   verify_disagrees: 1,
   double_firings: 2,
   stale_epoch: 3,

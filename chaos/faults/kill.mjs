@@ -17,8 +17,8 @@ export default {
     // Without an answer nobody knows what they held: that a takeover was not seen is written down, too.
     if (holdings === null) journal.append({ takeover: null, at, partitions: null })
     else if (holdings.length > 0) {
-      const ms = await observer.takenOver(holdings, at, ttlMs * 4)
-      journal.append({ takeover: ms, at, partitions: holdings.length })
+      const { taken = null, ...parts } = (await observer.takenOver(holdings, at, ttlMs * 4)) ?? {}
+      journal.append({ takeover: taken, at, partitions: holdings.length, ...parts })
     }
     await killed
   },

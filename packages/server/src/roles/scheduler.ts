@@ -37,6 +37,9 @@ const eventsMs = 5_000
 const resumeMs = 500
 const redriveMs = 250
 const letterWatchMs = 5_000
+/** So soon a scheduler tries again to take what a peer left behind. */
+const hurryMs = 40
+const hurryForMs = 2_000
 
 /** Owns partitions, fires their ticks, takes back what dead processes held, and keeps the ledger's days in order. */
 export function composeScheduler(
@@ -47,6 +50,7 @@ export function composeScheduler(
   const { config, database, coordination, membership, clock, log, metrics } = context
   // A pass over a great many ticks may outlast a lease: every batch of it that gets through is progress.
   let firedAt = Number.NEGATIVE_INFINITY
+  let hurryUntil = Number.NEGATIVE_INFINITY
   const ownership: Ownership = new Ownership({
     coordination,
     clock,
@@ -84,6 +88,8 @@ export function composeScheduler(
     const before = ownership.current().length
     await ownership.runOnce()
     if (ownership.current().length > before) fire.lookNow()
+    // What a peer left behind may be locked for a moment by what it had begun, or by another's look: it is not left for a heartbeat.
+    if (clock.monotonic() < hurryUntil && ownership.isShort()) clock.after(hurryMs, () => owning.wake())
     return undefined
   })
   const rescuing = loop(context, 'rescue', rescueMs, () => rescue.runOnce())
@@ -110,6 +116,7 @@ export function composeScheduler(
     operationStarted: () => background.operationStarted(),
     report: () => fire.report(),
     peerGone() {
+      hurryUntil = clock.monotonic() + hurryForMs
       owning.wake()
       rescuing.wake()
     },

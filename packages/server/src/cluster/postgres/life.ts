@@ -39,6 +39,7 @@ export class PostgresLife implements Life {
   private peers: readonly PeerRow[] = []
   /** Gone, and not told yet: a look that fails half way must not swallow what it saw. */
   private untold: number[] = []
+  private nextVerdictInMs: number | null = null
 
   constructor(
     readonly incarnation: number,
@@ -82,6 +83,10 @@ export class PostgresLife implements Life {
     return this.untold.splice(0)
   }
 
+  nextLookInMs(): number | null {
+    return this.nextVerdictInMs
+  }
+
   live(): readonly LivePeer[] {
     return this.peers.filter(
       ({ incarnation }) => incarnation === this.incarnation || this.watch.isFresh(incarnation),
@@ -113,10 +118,12 @@ export class PostgresLife implements Life {
 
   private async buryTheDead(): Promise<void> {
     const { database, log } = this.options
-    const { doubtful, dead: suspects } = this.watch.observe(this.peers, this.incarnation)
+    const { doubtful, dead: suspects, nextInMs } = this.watch.observe(this.peers, this.incarnation)
+    this.nextVerdictInMs = nextInMs
     for (const { incarnation, beat } of doubtful) {
-      const freed = await database.run(disownStatement, { incarnation, beat })
-      if (freed.length > 0) this.untold.push(incarnation)
+      // Told whoever freed its partitions: what falls to this process may be its own to take.
+      this.untold.push(incarnation)
+      await database.run(disownStatement, { incarnation, beat })
     }
     for (const suspect of suspects) {
       const [dead] = await database.run(declareDeadStatement, {
