@@ -22,15 +22,17 @@ export async function drain(observer, { end, busy }) {
               (SELECT count(*)::int FROM carillon.queue q JOIN carillon.jobs j ON j.job = q.job
                WHERE q.due <= $1 AND j.state <> 'paused') AS runs,
               (SELECT count(*)::int FROM carillon.replays r JOIN carillon.jobs j ON j.job = r.job
-               WHERE r.state = 'running' AND r.cursor_ms <= $1 AND NOT j.name = ANY($2)) AS replays`,
+               WHERE r.state = 'running' AND r.cursor_ms <= $1 AND NOT j.name = ANY($2)) AS replays,
+              (SELECT count(*)::int FROM carillon.outbox WHERE done_at IS NULL AND refused_at IS NULL) AS requests`,
       [end, busy],
     )
-    const { timers, runs, replays } = rows?.[0] ?? { timers: 'unknown', runs: 'unknown', replays: 'unknown' }
-    if (timers + runs + replays === 0) return { ms: Math.round(now() - begun), left: null }
+    const unknown = { timers: 'unknown', runs: 'unknown', replays: 'unknown', requests: 'unknown' }
+    const { timers, runs, replays, requests } = rows?.[0] ?? unknown
+    if (timers + runs + replays + requests === 0) return { ms: Math.round(now() - begun), left: null }
     if (now() - begun > drainWithinMs)
       return {
         ms: null,
-        left: `${timers} timers, ${runs} runs and ${replays} replays after ${drainWithinMs / 1000} s${await someOf(observer, end)}`,
+        left: `${timers} timers, ${runs} runs and ${replays} replays, ${requests} requests after ${drainWithinMs / 1000} s${await someOf(observer, end)}`,
       }
     await wait(250)
   }

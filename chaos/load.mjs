@@ -75,3 +75,36 @@ export function drawPoison() {
     },
   }))
 }
+
+/** Handlers that do a thing once: an effect that is remembered, and writes that commit with the run. */
+export function drawOnce(random) {
+  const jobs = ['effect', 'book'].flatMap((task) => Array.from({ length: 10 }, (_, at) => ({ task, at })))
+  return jobs.map(({ task, at }) => ({
+    group: 'steady',
+    kind: task,
+    input: {
+      name: `${task}-${at}`,
+      schedule: '* * * * * *',
+      overlap_policy: 'ALLOW',
+      missed_window: 'SKIP',
+      retry: { max_attempts: 20, backoff: 'fixed', base_ms: 100 },
+      target: { type: 'task', task },
+      payload: { ms: random.between(50, 600) },
+    },
+  }))
+}
+
+/** Jobs of which ticks that have passed are run again. */
+export function drawBackfilled() {
+  return Array.from({ length: 5 }, (_, at) => ({
+    group: 'steady',
+    kind: 'backfilled',
+    input: {
+      name: `backfilled-${at}`,
+      schedule: `@every ${5 + at}s`,
+      overlap_policy: 'ALLOW',
+      retry: { max_attempts: 20, backoff: 'fixed', base_ms: 100 },
+      target: { type: 'task', task: 'quick' },
+    },
+  }))
+}

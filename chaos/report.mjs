@@ -37,6 +37,12 @@ export function resultOf({ settings, nemesis, verdict, figures }) {
     retries_asked_for: counts.retries_asked_for ?? 0,
     dead_letters: counts.dead_letters ?? 0,
     api_calls: counts.api_calls ?? 0,
+    asked_beside: Object.fromEntries(
+      ['redriven', 'cancels', 'backfilled', 'orders', 'effects', 'bookings'].map((what) => [
+        what,
+        counts[what] ?? 0,
+      ]),
+    ),
     ...(mutant !== null && { mutant }),
   }
 }

@@ -8,9 +8,10 @@ import { Doors, Receiver } from './doors.mjs'
 import { Fleet } from './fleet.mjs'
 import { drawJobs, mixCalendars } from './job-mix.mjs'
 import { Journal } from './journal.mjs'
-import { drawHostile, drawInFlight, drawLoad, drawPoison } from './load.mjs'
+import { drawBackfilled, drawHostile, drawInFlight, drawLoad, drawOnce, drawPoison } from './load.mjs'
 import { buildMutant, changeSchema, commandOf } from './mutants/build.mjs'
 import { buildRevision } from './old-build.mjs'
+import { makeTables } from './orders.mjs'
 import { openToAll, Postgres } from './postgres.mjs'
 
 const clockChanges = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z'].map((at) => Date.parse(at))
@@ -60,6 +61,7 @@ export async function setUp(options, random, say, undo) {
     isEmpty: options.from !== null,
   })
   undo.push(() => postgres.close())
+  await postgres.with(makeTables)
   const build = await mutate(options.mutant, postgres, undo)
   const oldCommand = options.from === null ? null : buildRevision(options.from, folder)
   const receiver = await Receiver.open(join(folder, 'deliveries-http.ndjson'))
@@ -92,6 +94,7 @@ export async function setUp(options, random, say, undo) {
     ...drawInFlight(options.mix > 0 ? 40 : 0, random, receiver),
     ...drawHostile(options.mix > 0 ? 8 : 0, receiver),
     ...(options.mix > 0 ? drawPoison() : []),
+    ...(options.mix > 0 && options.from === null ? [...drawOnce(random), ...drawBackfilled()] : []),
     ...drawLoad(options.rate, { url: receiver.url, httpShare: options.http }),
   ]
   const jobs = await register(url, drawn, journals.client)

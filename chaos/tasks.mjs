@@ -43,6 +43,24 @@ async function leavingEvidence(ctx, work) {
   }
 }
 
+/** An effect in a foreign system, and what comes before and after it: a kill may meet any of the three. */
+async function effect({ ms }, ctx) {
+  const told = { job: ctx.jobId, run: ctx.runId, token: ctx.fencingToken }
+  await wait(ms / 2, undefined, { signal: ctx.signal })
+  await ctx.once('effect', () => note({ effect: 'done', ...told }) && null)
+  note({ effect: 'remembered', ...told })
+  await wait(ms / 2, undefined, { signal: ctx.signal })
+}
+
+/** Writes in the application's own tables, with the end of the run. */
+async function book({ ms }, ctx) {
+  await wait(ms / 2, undefined, { signal: ctx.signal })
+  await ctx.transaction(async (sql) => {
+    await sql`INSERT INTO chaos.bookings VALUES (${ctx.runId}, ${ctx.jobId}, ${ctx.fencingToken})`
+    await wait(ms / 2, undefined, { signal: ctx.signal })
+  })
+}
+
 /** What a handler may answer or throw that no table can hold as it is. */
 const poison = {
   circular: () => {
@@ -65,5 +83,7 @@ export default {
     leavingEvidence(ctx, async () => {
       if ((ctx.fencingToken + ctx.attempt) % 3 === 0) throw new Error('it failed, as it sometimes does')
     }),
+  effect: (input, ctx) => leavingEvidence(ctx, () => effect(input, ctx)),
+  book: (input, ctx) => leavingEvidence(ctx, () => book(input, ctx)),
   poison: (input, ctx) => leavingEvidence(ctx, async () => poison[input.kind]()),
 }

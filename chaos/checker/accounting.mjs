@@ -45,7 +45,7 @@ export function accountFor(life, frame, verdict) {
     for (const [at, tick] of ticks.entries()) if (tick >= cursor_ms && tick <= to_ms) counts[at] += 1
   }
   judgeGaps()
-  judgeKept({ job, ticks, passedOver, replays, clock: frame.clock }, verdict)
+  judgeKept({ job, ticks, end, passedOver, replays, clock: frame.clock }, verdict)
   const owedUntil = owedOf(life, mine)
   for (const [at, tick] of ticks.entries()) {
     if (counts[at] > 1) verdict.add('double_firings', `${name(tick)} is on record ${counts[at]} times`)

@@ -230,3 +230,28 @@ describe('silence after a pause', () => {
     expect(await found(frozen)).not.toContain('after_pause')
   })
 })
+
+describe('a run that is asked for so many kills and restarts has no evidence without them', () => {
+  test.each<[string, string[], (all: World) => void]>([
+    ['no kill', ['no_evidence'], (all) => Object.assign(all.settings, { leastKills: 1 })],
+    [
+      'one kill',
+      [],
+      (all) => {
+        withRescue(all)
+        Object.assign(all.settings, { leastKills: 1 })
+      },
+    ],
+    ['no restart', ['no_evidence'], (all) => Object.assign(all.settings, { leastRestarts: 1 })],
+    [
+      'one restart',
+      [],
+      (all) => {
+        Object.assign(all.settings, { leastRestarts: 1 })
+        all.nemesis.push({ database: 'up', at: tick(2) })
+      },
+    ],
+  ])('%s', async (_name, kinds, change) => {
+    expect(await found(change)).toEqual(kinds)
+  })
+})

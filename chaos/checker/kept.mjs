@@ -7,11 +7,11 @@ const ordinaryGraceMs = 3_600_000
 
 /**
  * Where ticks were passed over as missed, the youngest that were due by then are kept: one, or `max_missed` of them.
- * @param {{ job: object, ticks: number[], passedOver: { row: object, after: number }[],
+ * @param {{ job: object, ticks: number[], end: number, passedOver: { row: object, after: number }[],
  *   replays: object[], clock: import('./timeline.mjs').Timeline }} life
  *   `passedOver`: ranges of ticks that were missed, each with the place of the tick that follows it
  */
-export function judgeKept({ job, ticks, passedOver, replays, clock }, verdict) {
+export function judgeKept({ job, ticks, end, passedOver, replays, clock }, verdict) {
   const { missed_window, max_missed, max_runs, misfire_grace_seconds: grace } = job.definition
   const { jitter_seconds, fire_window_seconds } = job.definition
   // What an edit, an end or a delete changed about that is judged by what they leave to be done.
@@ -31,7 +31,7 @@ export function judgeKept({ job, ticks, passedOver, replays, clock }, verdict) {
       )
   for (const { row, after } of passedOver) {
     // What a resumed job passes over is decided by the API, under no epoch.
-    if (!(row.epoch > 0) || clock.isUnclear(row.recorded_at)) continue
+    if (!(row.epoch > 0) || row.recorded_at > end || clock.isUnclear(row.recorded_at)) continue
     const keptBy = (at) => countThrough(ticks, at) - after
     const name = `${job.name} ${new Date(row.due).toISOString()}: of what was missed`
     // What starts later than it is due is decided as of then; how much later a window makes it nobody else knows.

@@ -7,8 +7,8 @@ const silenceAfterMs = 1_000 + 1_000
 /** Times of two clocks are compared: both are rounded. */
 const roundingMs = 5
 
-/** @param {{ name: string, rows: object[], letters: object[], byVersion: Map<number, object>, isHostile: boolean }} run */
-export function judgeAttempts({ name, rows, letters, byVersion, isHostile }, verdict) {
+/** @param {{ name: string, rows: object[], byVersion: Map<number, object>, isHostile: boolean }} run */
+export function judgeAttempts({ name, rows, byVersion, isHostile }, verdict) {
   for (const { attempt, max_attempts, version, outcome, reason } of rows) {
     if (max_attempts === null) continue
     const definition = byVersion.get(version)
@@ -24,10 +24,6 @@ export function judgeAttempts({ name, rows, letters, byVersion, isHostile }, ver
         `${name}: ${outcome} ${reason ?? ''} with attempt ${attempt} of ${max_attempts}, ${allowed} allowed`,
       )
   }
-  const died = rows.filter(({ final, outcome }) => final && outcome === 'dead').length
-  verdict.count('dead_letters', letters.length)
-  if (died !== letters.length)
-    verdict.add('dead_letters', `${name}: ${letters.length} dead letters, ${died} runs without attempts left`)
 }
 
 /**

@@ -14,6 +14,7 @@ import { type Context, type Hints, loop } from './context.js'
 import { composeOutbox } from './outbox.js'
 import { composeRemoteWatch } from './remote.js'
 import { composeFiring } from './firing.js'
+import { composeOwning } from './owning.js'
 
 export interface SchedulerRole {
   services: Service[]
@@ -37,9 +38,6 @@ const eventsMs = 5_000
 const resumeMs = 500
 const redriveMs = 250
 const letterWatchMs = 5_000
-/** So soon a scheduler tries again to take what a peer left behind. */
-const hurryMs = 40
-const hurryForMs = 2_000
 
 /** Owns partitions, fires their ticks, takes back what dead processes held, and keeps the ledger's days in order. */
 export function composeScheduler(
@@ -50,7 +48,6 @@ export function composeScheduler(
   const { config, database, coordination, membership, clock, log, metrics } = context
   // A pass over a great many ticks may outlast a lease: every batch of it that gets through is progress.
   let firedAt = Number.NEGATIVE_INFINITY
-  let hurryUntil = Number.NEGATIVE_INFINITY
   const ownership: Ownership = new Ownership({
     coordination,
     clock,
@@ -84,14 +81,7 @@ export function composeScheduler(
   })
   const unserved = new UnservedReport({ database, clock, log, metrics })
 
-  const owning: Service = loop(context, 'own', config.heartbeatMs, async () => {
-    const before = ownership.current().length
-    await ownership.runOnce()
-    if (ownership.current().length > before) fire.lookNow()
-    // What a peer left behind may be locked for a moment by what it had begun, or by another's look: it is not left for a heartbeat.
-    if (clock.monotonic() < hurryUntil && ownership.isShort()) clock.after(hurryMs, () => owning.wake())
-    return undefined
-  })
+  const { owning, hurry } = composeOwning(context, ownership, () => fire.lookNow())
   const rescuing = loop(context, 'rescue', rescueMs, () => rescue.runOnce())
   const keeping = loop(context, 'upkeep', upkeepMs, () => upkeep.runOnce())
   const reporting = loop(context, 'unserved', unservedMs, () => unserved.runOnce())
@@ -116,8 +106,7 @@ export function composeScheduler(
     operationStarted: () => background.operationStarted(),
     report: () => fire.report(),
     peerGone() {
-      hurryUntil = clock.monotonic() + hurryForMs
-      owning.wake()
+      hurry()
       rescuing.wake()
     },
     lost: () => ownership.dropAll(),

@@ -60,7 +60,7 @@ export class PostgresLife implements Life {
     const sample = databaseClock.begin()
     const [row] = await database.run(heartbeatStatement, {
       incarnation: this.incarnation,
-      session_lock: this.lockWasHeld,
+      session_lock: this.lock.isClaimed(),
       roles: [...roles],
       report: JSON.stringify(report),
     })
@@ -72,7 +72,7 @@ export class PostgresLife implements Life {
     const before = this.peers
     this.peers = await this.options.database.run(peersStatement, {})
     const me = this.peers.find((peer) => peer.incarnation === this.incarnation)
-    if (me?.session_lock === true && !me.locked) {
+    if (this.lockWasHeld && me?.locked === false) {
       // A new primary knows none of the old one's locks, and a dead connection to the old one may look alive for long.
       this.lock.forget()
       this.watch.mistrustHints()
