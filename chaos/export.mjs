@@ -19,7 +19,8 @@ const tables = {
   backfills: `SELECT job, replay % 2147483648 AS seq, from_ms, to_ms, to_json(ticks) AS ticks, total, done, state
               FROM carillon.replays WHERE kind = 'backfill'`,
   dead_letters: 'SELECT job, due, origin, seq, round, attempts FROM carillon.dead_letters',
-  incarnations: 'SELECT incarnation, pid, roles, state, started_at, ended_at FROM carillon.incarnations',
+  incarnations:
+    'SELECT incarnation, pid, host, tenant, roles, state, started_at, ended_at FROM carillon.incarnations',
   partitions: `SELECT p.partition, p.epoch, i.state AS owner, p.expires_at > carillon.now_ms() AS held
                FROM carillon.partitions p LEFT JOIN carillon.incarnations i ON i.incarnation = p.owner`,
   tenants: `SELECT c.tenant, c.jobs, (SELECT count(*)::int FROM carillon.jobs j

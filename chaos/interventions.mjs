@@ -48,8 +48,8 @@ export class Interventions {
   async cancel(random) {
     if (this.slow.length === 0) return
     const { id, name } = random.pick(this.slow)
-    const runs = await this.#look(`jobs/${id}/runs?limit=10`, random)
-    const open = runs.filter(({ status }) => status === 'pending' || status === 'running')
+    const status = random.pick(['pending', 'running'])
+    const open = await this.#look(`runs?job_id=${id}&status=${status}&limit=10`, random)
     if (open.length === 0) return
     const { run_id } = random.pick(open)
     await this.#ask({ call: 'cancel', name, run: run_id }, 'POST', `runs/${run_id}/cancel`, {}, random)

@@ -94,6 +94,23 @@ export function drawOnce(random) {
   }))
 }
 
+/** A job whose handler takes more memory than its worker has, when somebody triggers it. Each crash is an attempt. */
+export function drawHogs() {
+  return [
+    {
+      group: 'steady',
+      kind: 'hog',
+      input: {
+        name: 'hog-0',
+        schedule: '@every 24h',
+        overlap_policy: 'ALLOW',
+        retry: { max_attempts: 2, backoff: 'fixed', base_ms: 100 },
+        target: { type: 'task', task: 'hog' },
+      },
+    },
+  ]
+}
+
 /** Jobs of which ticks that have passed are run again. */
 export function drawBackfilled() {
   return Array.from({ length: 5 }, (_, at) => ({
@@ -105,6 +122,23 @@ export function drawBackfilled() {
       overlap_policy: 'ALLOW',
       retry: { max_attempts: 20, backoff: 'fixed', base_ms: 100 },
       target: { type: 'task', task: 'quick' },
+    },
+  }))
+}
+
+/** Jobs of the workers over HTTP. */
+export function drawRemote(random) {
+  return Array.from({ length: 20 }, (_, at) => ({
+    group: 'steady',
+    kind: 'remote',
+    input: {
+      name: `remote-${at}`,
+      schedule: at % 2 === 0 ? '* * * * * *' : '@every 2s',
+      overlap_policy: at % 5 === 4 ? 'QUEUE' : 'ALLOW',
+      missed_window: 'SKIP',
+      retry: { max_attempts: 20, backoff: 'fixed', base_ms: 100 },
+      target: { type: 'task', task: 'remote' },
+      payload: { ms: random.between(10, 500) },
     },
   }))
 }

@@ -98,7 +98,10 @@ export class Nemesis {
     const restartsBefore = postgres.restarts
     const number = (this.#number += 1)
     const state = fault.pick(context)
-    const { victims, ...more } = state
+    const { victims: struck, ...more } = state
+    // A worker over HTTP hangs on whoever answers it.
+    const remotes = struck.some((victim) => victim.has('api')) ? context.fleet.remotes : []
+    const victims = [...new Set([...struck, ...remotes])]
     const known = Object.fromEntries(Object.entries(more).filter(([, value]) => typeof value !== 'object'))
     journal.append({
       fault: fault.name,
@@ -110,7 +113,7 @@ export class Nemesis {
     })
     await journal.sync()
     context.say(
-      `${fault.name} ${victims.length === context.fleet.members.length ? 'all' : victims.map(({ name }) => name).join(', ')} ${JSON.stringify(known)}`,
+      `${fault.name} ${struck.length === context.fleet.members.length ? 'all' : struck.map(({ name }) => name).join(', ')} ${JSON.stringify(known)}`,
     )
     try {
       await fault.inject(context, state)
@@ -119,7 +122,7 @@ export class Nemesis {
     }
     journal.append({ lifted: number, at: now() })
     await context.fleet.heal()
-    if (fault.name === 'kill') this.killed += victims.length
+    if (fault.name === 'kill') this.killed += struck.length
     this.restarts += postgres.restarts - restartsBefore
     this.made[fault.name] = (this.made[fault.name] ?? 0) + 1
     const settled = await context.observer.settled(context.schedulers, 3 * context.ttlMs + 15_000)

@@ -21,6 +21,7 @@ export function resultOf({ settings, nemesis, verdict, figures }) {
     extra_deliveries_bound: counts.extra_deliveries_bound ?? 0,
     takeover_ms: figures.takeover_ms,
     redelivery_ms: figures.redelivery_ms,
+    redelivery_remote_ms: figures.redelivery_remote_ms,
     firing_again_ms: figures.firing_again_ms,
     takeover_after_restart_ms: figures.takeover_after_restart_ms,
     takeover_parts_ms: figures.takeover_parts_ms,

@@ -1,46 +1,13 @@
-// What the workers run inside themselves. Each attempt leaves its evidence in the form of the receiver's deliveries, in a
-// file that Carillon does not know of, written at once: a killed worker has said what it began.
-import { openSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+// What the workers run inside themselves. Each attempt leaves its evidence (notes.mjs).
 import { setTimeout as wait } from 'node:timers/promises'
 import { monotonic } from './clock.mjs'
-
-const file = openSync(join(process.env.CHAOS_FOLDER ?? '.', `deliveries-task-${process.pid}.ndjson`), 'a')
-const note = (line) => writeSync(file, `${JSON.stringify(line)}\n`)
-
-function delivered(ctx) {
-  note({
-    in: monotonic(),
-    job: ctx.jobId,
-    run: ctx.runId,
-    due: ctx.scheduledAt.getTime(),
-    attempt: ctx.attempt,
-    token: ctx.fencingToken,
-    key: ctx.idempotencyKey,
-  })
-}
+import { delivered, leavingEvidence, note } from './notes.mjs'
 
 /** Without a promise where there is nothing to wait for: most runs are these. */
 function quick(_input, ctx) {
   delivered(ctx)
   note({ out: monotonic(), token: ctx.fencingToken, said: 'ok' })
   return { ok: true }
-}
-
-async function leavingEvidence(ctx, work) {
-  delivered(ctx)
-  let said = 'refused'
-  try {
-    const result = await work()
-    said = 'ok'
-    return result
-  } catch (error) {
-    // It did not ask for a retry: it was stopped.
-    if (ctx.signal.aborted) said = 'aborted'
-    throw error
-  } finally {
-    note({ out: monotonic(), token: ctx.fencingToken, said })
-  }
 }
 
 /** An effect in a foreign system, and what comes before and after it: a kill may meet any of the three. */
@@ -59,6 +26,12 @@ async function book({ ms }, ctx) {
     await sql`INSERT INTO chaos.bookings VALUES (${ctx.runId}, ${ctx.jobId}, ${ctx.fencingToken})`
     await wait(ms / 2, undefined, { signal: ctx.signal })
   })
+}
+
+/** Takes memory until there is none. */
+function hog() {
+  const hoard = []
+  for (;;) hoard.push(Array.from({ length: 1_000_000 }, (_, at) => at + hoard.length))
 }
 
 /** What a handler may answer or throw that no table can hold as it is. */
@@ -85,5 +58,6 @@ export default {
     }),
   effect: (input, ctx) => leavingEvidence(ctx, () => effect(input, ctx)),
   book: (input, ctx) => leavingEvidence(ctx, () => book(input, ctx)),
+  hog: (_input, ctx) => leavingEvidence(ctx, async () => hog()),
   poison: (input, ctx) => leavingEvidence(ctx, async () => poison[input.kind]()),
 }

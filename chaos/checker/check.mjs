@@ -78,6 +78,7 @@ export async function check({
     figures: {
       ...times,
       redelivery_ms: quantiles(seen.redeliveries.ms),
+      redelivery_remote_ms: quantiles(seen.redeliveries.remoteMs),
       firing_again_ms: quantiles(seen.resumptions.ms),
     },
   }
@@ -159,6 +160,7 @@ function judgeJob(life, frame, seen, verdict) {
       ...{ deliveries: arrived.get(key) ?? [], letters: lettersOf(key), queued: queuedOf(key) },
       ...{ effects: effectsOf(key), bookings: bookingsOf(key), byVersion: life.byVersion },
       isHostile: job.name.startsWith('hostile-'),
+      isHog: job.name.startsWith('hog-'),
     }
     judgeStarts(run.name, rows, verdict)
     judgeClaims(run.name, rows, run.deliveries, verdict)
@@ -174,11 +176,11 @@ function judgeJob(life, frame, seen, verdict) {
     }
     seen.redeliveries.see(rows, run.deliveries, placeTaken(life, key))
   }
-  judgeBackfills(
-    life,
-    (from, to) => frame.expectation.ticksOf([{ from: from - 1, to: to - 1, definition: job.definition }]),
-    verdict,
-  )
+  const ticksBetween = (from, to) =>
+    frame.expectation.ticksOf([
+      { from: Math.max(from - 1, frame.expectation.from), to: to - 1, definition: job.definition },
+    ])
+  judgeBackfills(life, { ticksBetween, knownFrom: frame.expectation.from }, verdict)
   const scheduled = ledger.filter(({ origin }) => origin === 0)
   seen.resumptions.see(scheduled)
   seen.firstFires.see(job.partition, scheduled)

@@ -10,6 +10,9 @@ const silenceAfterMs = 2_000
  * @param {{ name: string, key: string, rows: object[], letters: object[], queued: object[], calls: object[] }} run `calls` about its job
  */
 export function judgeRounds({ name, key, rows, letters, queued, calls }, verdict) {
+  // Most runs ended well at once, and nobody asked for anything.
+  const isPlain = rows.length === 1 && rows[0].outcome === 'success' && rows[0].round === 0
+  if (isPlain && letters.length + queued.length === 0 && !calls.some(({ run }) => run === key)) return
   const asked = (kind, status) =>
     calls.filter(
       (one) => one.call === kind && one.run === key && (status === undefined || one.status === status),
@@ -67,9 +70,14 @@ export function judgeCancels({ name, key, rows, deliveries, queued, calls }, isE
 /**
  * Backfills that were acknowledged are there, none that nobody asked for; each made a run of each of its ticks, once, and of no other.
  * @param {{ job: object, ledger: object[], queue: object[], backfills: object[], calls: object[] }} life of one job
- * @param {(from: number, to: number) => number[]} ticksBetween by the oracle, in a span: from, up to but not at `to`
+ * @param {{ ticksBetween: (from: number, to: number) => number[], knownFrom: number }} rule by the oracle, in a span: from, up to but
+ *   not at `to`; it knows of no tick up to `knownFrom`
  */
-export function judgeBackfills({ job, ledger, queue, backfills, calls }, ticksBetween, verdict) {
+export function judgeBackfills(
+  { job, ledger, queue, backfills, calls },
+  { ticksBetween, knownFrom },
+  verdict,
+) {
   const asked = calls.filter(({ call }) => call === 'backfill')
   const possible = asked.filter(({ status }) => status !== 'failed').length
   if (backfills.length > possible)
@@ -84,8 +92,9 @@ export function judgeBackfills({ job, ledger, queue, backfills, calls }, ticksBe
     const name = `${job.name}: the backfill from ${new Date(from_ms).toISOString()}`
     verdict.count('backfilled', done)
     const named = ticksBetween(from_ms, to_ms + 1)
-    if (ticks.length !== named.length || named.some((tick, at) => tick !== ticks[at]))
-      verdict.add('miscounted', `${name} has ${ticks.length} ticks, and the rule names ${named.length}`)
+    const known = ticks.filter((tick) => tick > knownFrom)
+    if (known.length !== named.length || named.some((tick, at) => tick !== known[at]))
+      verdict.add('miscounted', `${name} has ${known.length} ticks, and the rule names ${named.length}`)
     const isOfIt = (row) => row.origin === 2 && row.seq === seq
     const made = new Set([...ledger, ...queue].filter(isOfIt).map(({ due }) => due))
     for (const due of made)

@@ -150,7 +150,7 @@ describe('runs that were cancelled', () => {
       ['unfounded_skip'],
       (all) => {
         cancelled(all)
-        all.client.push(call('cancel', { run: keyOf(3) }))
+        all.client.push(call('cancel', { run: keyOf(3), invoked: tick(3) + 50, answered: tick(3) + 60 }))
       },
     ],
     [

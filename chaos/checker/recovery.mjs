@@ -68,6 +68,8 @@ export class FirstFires {
 /** From the death of a worker to the next delivery of what it had in flight. */
 export class Redeliveries {
   ms = []
+  /** Of workers over HTTP only their silence tells, for the length of a lease. */
+  remoteMs = []
   #deaths = new Map()
 
   /** @param {object[]} nemesis @param {Map<number, { pid: number }>} incarnations */
@@ -92,7 +94,9 @@ export class Redeliveries {
       const before = deliveries.find((delivery) => delivery.token === token)
       const next = deliveries.find((delivery) => delivery.token > token)
       if (diedAt === undefined || before === undefined || next === undefined || before.in > diedAt) continue
-      if (!waited(diedAt, next.in)) this.ms.push(next.in - diedAt)
+      if (waited(diedAt, next.in)) continue
+      const { isRemote } = this.incarnations.get(worker)
+      ;(isRemote ? this.remoteMs : this.ms).push(next.in - diedAt)
     }
   }
 }
@@ -151,10 +155,33 @@ function isNumber(value) {
  * SIGTERM), and then it ends well.
  */
 export function judgeEnds(nemesis, verdict) {
+  const starved = starvedIn(nemesis)
   const killed = new Set(nemesis.flatMap((entry) => (entry.killed === undefined ? [] : [entry.killed])))
-  for (const { ended, pid, code, signal, told } of nemesis) {
+  for (const { ended, pid, code, signal, told, at } of nemesis) {
     if (ended === undefined) continue
+    if ((signal === 'SIGABRT' || code === outOfMemory) && starved(pid, at)) continue
     const isMeant = signal === 'SIGKILL' ? killed.has(pid) : told && (code === 0 || killed.has(pid))
     if (!isMeant) verdict.add('crashed', `${ended} (pid ${pid}) ended with ${signal ?? code}`)
   }
+}
+
+/** How Node ends when its heap is full, where no signal is told. */
+const outOfMemory = 134
+
+/** Whether a process was one of those that were given too much to hold, at a time. */
+function starvedIn(nemesis) {
+  const lifted = new Map(
+    nemesis.flatMap((entry) => (entry.lifted === undefined ? [] : [[entry.lifted, entry.at]])),
+  )
+  const windows = nemesis.filter(({ fault }) => fault === 'out-of-memory')
+  const started = new Map(
+    nemesis.flatMap((entry) => (entry.started === undefined ? [] : [[entry.pid, entry]])),
+  )
+  return (pid, at) =>
+    windows.some(
+      ({ number, at: from, victims }) =>
+        at >= from &&
+        at <= (lifted.get(number) ?? Number.POSITIVE_INFINITY) &&
+        victims.some(({ name }) => name === started.get(pid)?.name),
+    )
 }

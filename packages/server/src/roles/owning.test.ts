@@ -30,6 +30,7 @@ function setUp(freeAt: number) {
 test('what is not to be had is tried again at the next heartbeat', async () => {
   const { owning, clock, passes } = setUp(1_000)
   owning.start()
+  await clock.advance(0)
   await clock.advance(600)
   expect(passes).toEqual([0, 250, 500])
   await owning.stop()
@@ -38,8 +39,10 @@ test('what is not to be had is tried again at the next heartbeat', async () => {
 test('what a peer left behind is tried again at once until it is had, and then at heartbeats', async () => {
   const { owning, hurry, clock, passes } = setUp(200)
   owning.start()
+  await clock.advance(0)
   await clock.advance(100)
   hurry()
+  await clock.advance(0)
   await clock.advance(400)
   expect(passes).toEqual([0, 100, 140, 180, 220, 470])
   await owning.stop()
@@ -50,6 +53,7 @@ test('what is never to be had is not hurried for ever', async () => {
   owning.start()
   await clock.advance(0)
   hurry()
+  await clock.advance(0)
   await clock.advance(10_000)
   expect(passes.filter((at) => at <= 2_100).length).toBeGreaterThan(40)
   expect(passes.filter((at) => at > 2_100).length).toBeLessThanOrEqual(32)
