@@ -11,7 +11,8 @@ const deadRowsAllowed = 25_000
 
 /**
  * Waits until all that was due up to an instant is closed, while new ticks go on. What is left when patience is over; null if
- * nothing is. A job that is `busy` has a run in its place nearly always: what it has to catch up waits for a gap.
+ * nothing is. A job that is `busy` has a run in its place nearly always: what it has to catch up waits for a gap, one after the
+ * other, so that up to `max_missed` times the length of a run may pass with one of them in the queue.
  * @param {import('./observer.mjs').Observer} observer @param {{ end: number, busy: string[] }} span `end` by the database's clock
  */
 export async function drain(observer, { end, busy }) {
@@ -20,7 +21,7 @@ export async function drain(observer, { end, busy }) {
     const rows = await observer.ask(
       `SELECT (SELECT count(*)::int FROM carillon.timers WHERE due <= $1) AS timers,
               (SELECT count(*)::int FROM carillon.queue q JOIN carillon.jobs j ON j.job = q.job
-               WHERE q.due <= $1 AND j.state <> 'paused') AS runs,
+               WHERE q.due <= $1 AND j.state <> 'paused' AND NOT (q.catch_up AND j.name = ANY($2))) AS runs,
               (SELECT count(*)::int FROM carillon.replays r JOIN carillon.jobs j ON j.job = r.job
                WHERE r.state = 'running' AND r.cursor_ms <= $1 AND NOT j.name = ANY($2)) AS replays,
               (SELECT count(*)::int FROM carillon.outbox WHERE done_at IS NULL AND refused_at IS NULL) AS requests`,
