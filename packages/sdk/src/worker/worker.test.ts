@@ -416,7 +416,7 @@ test('keeps its process alive until it is stopped, also while a call gets no ans
   const worker = createWorker({
     url: 'http://localhost:7420',
     tasks: [defineTask({ id: 'task', run: () => null })],
-    fetch: silent as unknown as typeof fetch,
+    fetch: silent,
   })
   worker.start()
   await Promise.resolve()
