@@ -2,8 +2,8 @@
 // of each call when it was made and answered, and whether it went well, was refused, or nobody knows.
 import { setTimeout as wait } from 'node:timers/promises'
 import { now } from './clock.mjs'
+import { send } from './send.mjs'
 
-const patienceMs = 8_000
 const jobsInBulk = 150
 
 export class ApiClient {
@@ -86,11 +86,7 @@ export class ApiClient {
     }))
     const member = random.pick(this.members)
     const invoked = now()
-    const { answer, ...said } = await this.#send(
-      `${member.url}/api/v1/jobs/bulk`,
-      'POST',
-      JSON.stringify({ jobs }),
-    )
+    const { answer, ...said } = await send(`${member.url}/api/v1/jobs/bulk`, 'POST', JSON.stringify({ jobs }))
     for (const [at, { name }] of jobs.entries()) {
       const entry = { call: 'create', name, invoked, answered: now(), ...said, by: member.name, bulk }
       const result = answer?.results?.[at]
@@ -182,28 +178,11 @@ export class ApiClient {
       invoked: now(),
       ...(text !== undefined && text.length < 2_000 && { body: text }),
     }
-    const told = await this.#send(`${member.url}/api/v1/jobs${path}`, method, text)
+    const told = await send(`${member.url}/api/v1/jobs${path}`, method, text)
     const { answer, ...said } = told
     const run = answer?.run_id ?? answer?.run?.run_id
     this.journal.append({ ...entry, answered: now(), ...said, ...(run && { run }), by: member.name })
     await this.journal.sync()
     return told
-  }
-
-  async #send(url, method, body) {
-    try {
-      const response = await fetch(url, {
-        method,
-        ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body }),
-        signal: AbortSignal.timeout(patienceMs),
-      })
-      const code = response.status
-      const answer = await response.json().catch(() => null)
-      const status = response.ok ? 'ok' : code < 500 ? 'failed' : 'unknown'
-      return { status, code, answer, ...(status !== 'ok' && { error: answer?.code }) }
-    } catch (error) {
-      const reason = error.cause?.code ?? error.name
-      return { status: reason === 'ECONNREFUSED' ? 'failed' : 'unknown', error: reason }
-    }
   }
 }

@@ -16,8 +16,11 @@ const tables = {
   queue: `SELECT q.job, q.due, q.origin, q.seq, q.round, q.attempt, q.available_at, q.token, q.fired_at, q.holder AS held_by, i.state AS holder
           FROM carillon.queue q LEFT JOIN carillon.incarnations i ON i.incarnation = q.holder`,
   replays: `SELECT job, from_ms, to_ms, cursor_ms, total, done, state FROM carillon.replays WHERE kind = 'catch_up'`,
+  backfills: `SELECT job, replay % 2147483648 AS seq, from_ms, to_ms, to_json(ticks) AS ticks, total, done, state
+              FROM carillon.replays WHERE kind = 'backfill'`,
   dead_letters: 'SELECT job, due, origin, seq, round, attempts FROM carillon.dead_letters',
-  incarnations: 'SELECT incarnation, pid, roles, state, started_at, ended_at FROM carillon.incarnations',
+  incarnations:
+    'SELECT incarnation, pid, host, tenant, roles, state, started_at, ended_at FROM carillon.incarnations',
   partitions: `SELECT p.partition, p.epoch, i.state AS owner, p.expires_at > carillon.now_ms() AS held
                FROM carillon.partitions p LEFT JOIN carillon.incarnations i ON i.incarnation = p.owner`,
   tenants: `SELECT c.tenant, c.jobs, (SELECT count(*)::int FROM carillon.jobs j
@@ -28,10 +31,17 @@ const tables = {
            FROM carillon.ledger ORDER BY partition, job, due, origin, seq, round, recorded_at`,
 }
 
+/** Tables of the application beside it, where there is one. */
+const beside = {
+  orders: 'SELECT id, job_id FROM chaos.orders',
+  bookings: 'SELECT run, job, token FROM chaos.bookings',
+}
+
 /** One file for each table, one row a line. @param {import('pg').Client} client @param {string} folder */
 export async function exportLedger(client, folder) {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  for (const [name, text] of Object.entries(tables)) {
+  const { rows: found } = await client.query("SELECT to_regclass('chaos.orders') IS NOT NULL AS beside")
+  for (const [name, text] of Object.entries({ ...tables, ...(found[0].beside && beside) })) {
     const file = createWriteStream(join(folder, `carillon-${name}.ndjson`))
     await client.query({ text: `DECLARE rows_of_table NO SCROLL CURSOR FOR ${text}` })
     for (;;) {

@@ -8,6 +8,8 @@ import { ShiftedClock } from './clock-shift.mjs'
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 const startWithinMs = 60_000
+/** More than a process needs, and little enough to be used up soon. */
+const heapMegabytes = 512
 
 /** One process by its part in the fleet; over a run it has many lives. */
 export class Member {
@@ -33,18 +35,16 @@ export class Member {
     return this.roles.includes(role)
   }
 
+  /** What Node is started with. */
+  get args() {
+    const roles = this.roles.flatMap((role) => ['--role', role])
+    const tasks = this.has('worker') ? ['--tasks', here('./tasks.mjs')] : []
+    return [this.command, 'up', '--json', '--port', '0', ...roles, ...tasks]
+  }
+
   async start() {
     if (this.over) return
-    const args = [
-      this.command,
-      'up',
-      '--json',
-      '--port',
-      '0',
-      ...this.roles.flatMap((role) => ['--role', role]),
-    ]
-    if (this.has('worker')) args.push('--tasks', here('./tasks.mjs'))
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: this.env })
+    const child = spawn(process.execPath, this.args, { stdio: ['ignore', 'pipe', 'pipe'], env: this.env })
     child.stderr.pipe(createWriteStream(join(this.folder, `${this.name}.log`), { flags: 'a' }))
     this.child = child
     this.frozen = false
@@ -86,12 +86,24 @@ export class Member {
   }
 }
 
+/** A worker over HTTP. It has no door to the database, and tells nobody when it has joined. */
+class RemoteWorker extends Member {
+  get args() {
+    return [here('./remote-worker.mjs'), this.front, this.name]
+  }
+}
+
 export class Fleet {
+  /** @type {Member[]} workers over HTTP, which are no part of the cluster's own processes */
+  remotes = []
+
   /**
    * @param {{ folder: string, databaseUrl: string, doors: number[], shim: string | null, settings: Record<string, string>,
    *   command: string, parts: Record<string, string[]>, onStart(life: object): void, onReady(pid: number): void, onTerminate?(pid: number): void, onKill?(pid: number): void, onEnd(death: object): void }} options
    */
   constructor({ folder, databaseUrl, doors, shim, settings, parts, ...told }) {
+    this.folder = folder
+    this.told = told
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CARILLON_'))
     this.members = Object.entries(parts).map(([name, roles], door) => {
       const clock = new ShiftedClock(shim, join(folder, `clock-${name}`))
@@ -99,7 +111,7 @@ export class Fleet {
       url.port = String(doors[door])
       const env = {
         ...Object.fromEntries(own),
-        NODE_OPTIONS: `--import ${pathToFileURL(here('./preload.mjs')).href}`,
+        NODE_OPTIONS: `--max-old-space-size=${heapMegabytes} --import ${pathToFileURL(here('./preload.mjs')).href}`,
         DATABASE_URL: url.href,
         CHAOS_FOLDER: folder,
         ...clock.env,
@@ -117,21 +129,38 @@ export class Fleet {
     await Promise.all(this.members.map((member) => member.start()))
   }
 
+  /** Workers over HTTP that call this address. @param {string} front @param {number} count */
+  async startRemotes(front, count) {
+    const { folder, told } = this
+    this.remotes = Array.from({ length: count }, (_, at) => {
+      const name = `remote-${at + 1}`
+      const clock = new ShiftedClock(null, join(folder, `clock-${name}`))
+      const env = { ...process.env, CHAOS_FOLDER: folder }
+      const onReady = () => undefined
+      return new RemoteWorker({ name, roles: ['remote'], front, env, folder, clock, ...told, onReady })
+    })
+    await Promise.all(this.remotes.map((remote) => remote.start()))
+  }
+
+  get everybody() {
+    return [...this.members, ...this.remotes]
+  }
+
   /** Whatever is missing comes back, whatever is frozen goes on, every clock is right. */
   async heal() {
-    for (const member of this.members) {
+    for (const member of this.everybody) {
       if (member.frozen) member.thaw()
       if (member.clock.shiftMs !== 0) member.clock.shift(0)
     }
-    await Promise.all(this.members.filter(({ child }) => child === null).map((member) => member.start()))
+    await Promise.all(this.everybody.filter(({ child }) => child === null).map((member) => member.start()))
   }
 
   async end() {
-    for (const member of this.members) {
+    for (const member of this.everybody) {
       member.over = true
       if (member.frozen) member.thaw()
     }
-    await Promise.all(this.members.map((member) => member.terminate()))
+    await Promise.all(this.everybody.map((member) => member.terminate()))
   }
 }
 

@@ -11,7 +11,8 @@ const deadRowsAllowed = 25_000
 
 /**
  * Waits until all that was due up to an instant is closed, while new ticks go on. What is left when patience is over; null if
- * nothing is. A job that is `busy` has a run in its place nearly always: what it has to catch up waits for a gap.
+ * nothing is. A job that is `busy` has a run in its place nearly always: what it has to catch up waits for a gap, one after the
+ * other, so that up to `max_missed` times the length of a run may pass with one of them in the queue.
  * @param {import('./observer.mjs').Observer} observer @param {{ end: number, busy: string[] }} span `end` by the database's clock
  */
 export async function drain(observer, { end, busy }) {
@@ -20,20 +21,43 @@ export async function drain(observer, { end, busy }) {
     const rows = await observer.ask(
       `SELECT (SELECT count(*)::int FROM carillon.timers WHERE due <= $1) AS timers,
               (SELECT count(*)::int FROM carillon.queue q JOIN carillon.jobs j ON j.job = q.job
-               WHERE q.due <= $1 AND j.state <> 'paused') AS runs,
+               WHERE q.due <= $1 AND j.state <> 'paused' AND NOT (q.catch_up AND j.name = ANY($2))) AS runs,
               (SELECT count(*)::int FROM carillon.replays r JOIN carillon.jobs j ON j.job = r.job
-               WHERE r.state = 'running' AND r.cursor_ms <= $1 AND NOT j.name = ANY($2)) AS replays`,
+               WHERE r.state = 'running' AND r.cursor_ms <= $1 AND NOT j.name = ANY($2)) AS replays,
+              (SELECT count(*)::int FROM carillon.outbox WHERE done_at IS NULL AND refused_at IS NULL) AS requests`,
       [end, busy],
     )
-    const { timers, runs, replays } = rows?.[0] ?? { timers: 'unknown', runs: 'unknown', replays: 'unknown' }
-    if (timers + runs + replays === 0) return { ms: Math.round(now() - begun), left: null }
+    const unknown = { timers: 'unknown', runs: 'unknown', replays: 'unknown', requests: 'unknown' }
+    const { timers, runs, replays, requests } = rows?.[0] ?? unknown
+    if (timers + runs + replays + requests === 0) return { ms: Math.round(now() - begun), left: null }
     if (now() - begun > drainWithinMs)
       return {
         ms: null,
-        left: `${timers} timers, ${runs} runs and ${replays} replays after ${drainWithinMs / 1000} s`,
+        left: `${timers} timers, ${runs} runs and ${replays} replays, ${requests} requests after ${drainWithinMs / 1000} s${await someOf(observer, end)}`,
       }
     await wait(250)
   }
+}
+
+/** Which ones, for whoever looks for the reason. */
+async function someOf(observer, end) {
+  const rows = await observer.ask(
+    `SELECT * FROM (
+       (SELECT 'run' AS what, j.name, j.definition ->> 'overlap_policy' AS overlap, q.due, q.origin, q.attempt, q.slot, q.places,
+               q.available_at - carillon.now_ms() AS available_in_ms, i.state AS holder, carillon.now_ms() - q.leased_at AS leased_ms_ago
+        FROM carillon.queue q JOIN carillon.jobs j ON j.job = q.job LEFT JOIN carillon.incarnations i ON i.incarnation = q.holder
+        WHERE q.due <= $1 AND j.state <> 'paused' LIMIT 4)
+       UNION ALL
+       (SELECT 'timer', j.name, NULL, t.due, NULL, NULL, NULL, NULL, t.start_at - carillon.now_ms(), NULL, NULL
+        FROM carillon.timers t JOIN carillon.jobs j ON j.job = t.job WHERE t.due <= $1 LIMIT 4)) AS some`,
+    [end],
+  )
+  return (rows ?? [])
+    .map(
+      (row) =>
+        ` ${JSON.stringify(Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)))}`,
+    )
+    .join('')
 }
 
 /** Memory of each process, connections, dead rows of the hot tables. */

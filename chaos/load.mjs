@@ -75,3 +75,70 @@ export function drawPoison() {
     },
   }))
 }
+
+/** Handlers that do a thing once: an effect that is remembered, and writes that commit with the run. */
+export function drawOnce(random) {
+  const jobs = ['effect', 'book'].flatMap((task) => Array.from({ length: 10 }, (_, at) => ({ task, at })))
+  return jobs.map(({ task, at }) => ({
+    group: 'steady',
+    kind: task,
+    input: {
+      name: `${task}-${at}`,
+      schedule: '* * * * * *',
+      overlap_policy: 'ALLOW',
+      missed_window: 'SKIP',
+      retry: { max_attempts: 20, backoff: 'fixed', base_ms: 100 },
+      target: { type: 'task', task },
+      payload: { ms: random.between(50, 600) },
+    },
+  }))
+}
+
+/** A job whose handler takes more memory than its worker has, when somebody triggers it. Each crash is an attempt. */
+export function drawHogs() {
+  return [
+    {
+      group: 'steady',
+      kind: 'hog',
+      input: {
+        name: 'hog-0',
+        schedule: '@every 24h',
+        overlap_policy: 'ALLOW',
+        retry: { max_attempts: 2, backoff: 'fixed', base_ms: 100 },
+        target: { type: 'task', task: 'hog' },
+      },
+    },
+  ]
+}
+
+/** Jobs of which ticks that have passed are run again. */
+export function drawBackfilled() {
+  return Array.from({ length: 5 }, (_, at) => ({
+    group: 'steady',
+    kind: 'backfilled',
+    input: {
+      name: `backfilled-${at}`,
+      schedule: `@every ${5 + at}s`,
+      overlap_policy: 'ALLOW',
+      retry: { max_attempts: 20, backoff: 'fixed', base_ms: 100 },
+      target: { type: 'task', task: 'quick' },
+    },
+  }))
+}
+
+/** Jobs of the workers over HTTP. */
+export function drawRemote(random) {
+  return Array.from({ length: 20 }, (_, at) => ({
+    group: 'steady',
+    kind: 'remote',
+    input: {
+      name: `remote-${at}`,
+      schedule: at % 2 === 0 ? '* * * * * *' : '@every 2s',
+      overlap_policy: at % 5 === 4 ? 'QUEUE' : 'ALLOW',
+      missed_window: 'SKIP',
+      retry: { max_attempts: 20, backoff: 'fixed', base_ms: 100 },
+      target: { type: 'task', task: 'remote' },
+      payload: { ms: random.between(10, 500) },
+    },
+  }))
+}

@@ -35,17 +35,27 @@ export class Observer {
     )
   }
 
-  /** Milliseconds until each of the holdings has a new owner; null if that does not come. */
+  /**
+   * How long it took, in milliseconds, until the first of the holdings was no longer the dead owner's (`noticed`), all of them
+   * were not (`freed`), and each had a new owner (`taken`), with the epochs of those; null if that does not come.
+   */
   async takenOver(holdings, since, withinMs) {
     const partitions = holdings.map(({ partition }) => partition)
     const owners = [...new Set(holdings.map(({ owner }) => owner))]
+    const parts = {}
     while (now() - since < withinMs) {
       const rows = await this.ask(
-        `SELECT count(*)::int AS waiting FROM carillon.partitions
-         WHERE partition = ANY($1::smallint[]) AND (owner IS NULL OR owner = ANY($2::bigint[]))`,
+        `SELECT partition, epoch, owner = ANY($2::bigint[]) AS is_old, owner IS NULL AS is_free FROM carillon.partitions
+         WHERE partition = ANY($1::smallint[])`,
         [partitions, owners],
       )
-      if (rows !== null && rows[0].waiting === 0) return now() - since
+      const ms = now() - since
+      if (rows !== null) {
+        if (rows.some(({ is_old }) => !is_old)) parts.noticed ??= ms
+        if (rows.every(({ is_old }) => !is_old)) parts.freed ??= ms
+        if (rows.every(({ is_old, is_free }) => !is_old && !is_free))
+          return { ...parts, taken: ms, epochs: rows.map(({ partition, epoch }) => [partition, epoch]) }
+      }
       await wait(pollMs)
     }
     return null

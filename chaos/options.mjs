@@ -5,6 +5,7 @@ const usage = `npm run chaos -- [options]
   --minutes M    how long things go wrong (5)
   --once         each fault once, for as long as that takes, instead of --minutes
   --seed S       what goes wrong, in which order (1)
+  --kills N, --restarts N   at least so many processes killed and restarts of the database, or the run is red (0, 0)
   --faults a,b   only these faults; --list names them all
   --fleet SIZE   full: eight processes; small: five (full)
   --rate N       jobs that run every second (1000)
@@ -20,7 +21,7 @@ const usage = `npm run chaos -- [options]
   --json         one line of JSON on stdout`
 
 /**
- * @typedef {{ minutes: number, seed: number, faults: string[] | null, rate: number, http: number, mix: number, at?: number,
+ * @typedef {{ minutes: number, seed: number, leastKills: number, leastRestarts: number, faults: string[] | null, rate: number, http: number, mix: number, at?: number,
  *   ttlSeconds: number, runLeaseSeconds: number, lateSeconds: number, calmSeconds: number,
  *   from: string | null, mutant: string | null, fleet: string, once: boolean, keep: boolean, check: string | null, json: boolean, list: boolean }} Options
  */
@@ -33,6 +34,8 @@ export function readOptions() {
     options: {
       minutes: text('5'),
       seed: text('1'),
+      kills: text('0'),
+      restarts: text('0'),
       faults: text(),
       rate: text('1000'),
       http: text('0.2'),
@@ -66,6 +69,8 @@ export function readOptions() {
   return {
     minutes: number('minutes'),
     seed: number('seed'),
+    leastKills: number('kills'),
+    leastRestarts: number('restarts'),
     faults: values.faults?.split(',') ?? null,
     rate: number('rate'),
     http: number('http'),

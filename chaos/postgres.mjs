@@ -22,6 +22,8 @@ const startWithinMs = 60_000
 
 export class Postgres {
   child = null
+  /** How often it was started again. */
+  restarts = -1
   /** How many connections it takes: few enough to be used up, enough for the fleet. */
   maxConnections = 160
 
@@ -98,6 +100,7 @@ export class Postgres {
       if (this.child === child) this.child = null
     })
     await this.accepts(startWithinMs)
+    this.restarts += 1
   }
 
   /** Waits until a connection is taken. */

@@ -1,4 +1,5 @@
 // What a run found, for programs and for people.
+import { killsIn, restartsIn } from './checker/evidence.mjs'
 
 /**
  * @param {{ settings: object, nemesis: object[], verdict: import('./checker/verdict.mjs').Verdict, figures: object }} run
@@ -10,8 +11,8 @@ export function resultOf({ settings, nemesis, verdict, figures }) {
   return {
     seed: settings.seed,
     ticks: counts.ticks ?? 0,
-    kills: nemesis.filter(({ ended, signal }) => ended !== undefined && signal === 'SIGKILL').length,
-    db_restarts: nemesis.filter(({ database }) => database === 'up').length,
+    kills: killsIn(nemesis),
+    db_restarts: restartsIn(nemesis),
     unaccounted: verdict.of('unaccounted'),
     double_firings: verdict.of('double_firings'),
     early_starts: verdict.of('early_starts'),
@@ -20,8 +21,10 @@ export function resultOf({ settings, nemesis, verdict, figures }) {
     extra_deliveries_bound: counts.extra_deliveries_bound ?? 0,
     takeover_ms: figures.takeover_ms,
     redelivery_ms: figures.redelivery_ms,
+    redelivery_remote_ms: figures.redelivery_remote_ms,
     firing_again_ms: figures.firing_again_ms,
     takeover_after_restart_ms: figures.takeover_after_restart_ms,
+    takeover_parts_ms: figures.takeover_parts_ms,
     drain_ms: health?.drainMs ?? null,
     seconds: Math.round((nemesis.at(-1).at - nemesis[0].at) / 1000),
     invariants: verdict.invariants,
@@ -35,6 +38,12 @@ export function resultOf({ settings, nemesis, verdict, figures }) {
     retries_asked_for: counts.retries_asked_for ?? 0,
     dead_letters: counts.dead_letters ?? 0,
     api_calls: counts.api_calls ?? 0,
+    asked_beside: Object.fromEntries(
+      ['redriven', 'cancels', 'backfilled', 'orders', 'effects', 'bookings'].map((what) => [
+        what,
+        counts[what] ?? 0,
+      ]),
+    ),
     ...(mutant !== null && { mutant }),
   }
 }
@@ -45,12 +54,14 @@ function countBy(names) {
   return counts
 }
 
+const isObject = (value) => value !== null && typeof value === 'object'
+
 /** A line for each thing that counts, then each kind of violation with some examples. */
 export function table(result, verdict) {
   const text = (value) =>
-    value !== null && typeof value === 'object'
+    isObject(value)
       ? Object.entries(value)
-          .map(([name, one]) => `${name} ${one}`)
+          .map(([name, one]) => `${name} ${isObject(one) ? `(${text(one)})` : one}`)
           .join(', ') || 'none'
       : String(value)
   const width = Math.max(...Object.keys(result).map((name) => name.length))

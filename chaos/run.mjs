@@ -12,9 +12,11 @@ import { drift, monotonicToWall, now } from './clock.mjs'
 import { exportLedger } from './export.mjs'
 import { faults } from './faults/index.mjs'
 import { compare, drain, measure } from './health.mjs'
+import { Interventions } from './interventions.mjs'
 import { Nemesis } from './nemesis.mjs'
 import { Observer } from './observer.mjs'
 import { readOptions } from './options.mjs'
+import { Orders } from './orders.mjs'
 import { Random } from './random.mjs'
 import { resultOf, table } from './report.mjs'
 import { overloadSeconds, setUp } from './stage.mjs'
@@ -22,6 +24,7 @@ import { verify } from './verify.mjs'
 
 const warmUpMs = 5_000
 const callsPerSecond = 4
+const callsBesidePerSecond = 2
 const begun = now()
 const say = (line) => process.stderr.write(`${((now() - begun) / 1000).toFixed(1).padStart(7)} s  ${line}\n`)
 const options = readOptions()
@@ -47,7 +50,7 @@ async function run() {
   const random = new Random(options.seed)
   const stage = await setUp(options, random.fork(), say, undo)
   const observer = new Observer(stage.postgres)
-  const { context, client, nemesis, aside } = prepare(stage, observer, random)
+  const { context, client, beside, nemesis, aside } = prepare(stage, observer, random)
   if (!(await observer.settled(context.schedulers, 60_000)))
     throw new Error('The schedulers did not share the partitions.')
   await wait(warmUpMs)
@@ -57,7 +60,8 @@ async function run() {
   const progress = setInterval(() => void tell(observer, nemesis, until), 15_000)
   let over = false
   const raging = (options.once ? nemesis.rageOnce() : nemesis.rage(until)).finally(() => (over = true))
-  await Promise.all([raging, client.meddle(() => over, callsPerSecond)])
+  const meddling = beside.map((one) => one.meddle(() => over, callsBesidePerSecond))
+  await Promise.all([raging, client.meddle(() => over, callsPerSecond), ...meddling])
   clearInterval(progress)
   for (const end of aside) await end()
   await stage.fleet.heal()
@@ -97,6 +101,8 @@ function prepare(stage, observer, random) {
   const context = {
     ...stage,
     seed: options.seed,
+    leastKills: options.leastKills,
+    leastRestarts: options.leastRestarts,
     journal: stage.journals.nemesis,
     observer,
     client,
@@ -110,7 +116,25 @@ function prepare(stage, observer, random) {
     blockMs: options.runLeaseSeconds * 1_000 + 1_000,
     calmMs: [0, options.calmSeconds * 1_000],
   }
-  return { context, client, aside, nemesis: new Nemesis(context, options.faults) }
+  return {
+    context,
+    client,
+    beside: besideOf(stage, random),
+    aside,
+    nemesis: new Nemesis(context, options.faults),
+  }
+}
+
+/** Who asks for things beside the schedule; not of an earlier build, which may not know of them. */
+function besideOf({ fleet, jobs, journals, postgres }, random) {
+  if (options.from !== null || options.mix === 0) return []
+  const members = fleet.with('api')
+  const databaseNow = () => Math.floor(now() + postgres.clock.shiftMs)
+  const told = { members, jobs, journal: journals.client, postgres, databaseNow }
+  return [
+    new Interventions({ ...told, random: random.fork() }),
+    new Orders({ ...told, random: random.fork() }),
+  ]
 }
 
 /** What the checker has to know of the run besides what happened. */
@@ -128,6 +152,8 @@ function writeSettings({ folder, calendars }, { skipped }, { end, leastTicks }) 
     lateMs: options.lateSeconds * 1_000,
     overloadMs: overloadSeconds * 1_000,
     leastTicks,
+    leastKills: options.leastKills,
+    leastRestarts: options.leastRestarts,
   }
   writeFileSync(join(folder, 'settings.json'), JSON.stringify(settings))
 }

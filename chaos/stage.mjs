@@ -6,15 +6,27 @@ import { buildClockShim, ShiftedClock } from './clock-shift.mjs'
 import { now } from './clock.mjs'
 import { Doors, Receiver } from './doors.mjs'
 import { Fleet } from './fleet.mjs'
+import { Front } from './front.mjs'
 import { drawJobs, mixCalendars } from './job-mix.mjs'
 import { Journal } from './journal.mjs'
-import { drawHostile, drawInFlight, drawLoad, drawPoison } from './load.mjs'
+import {
+  drawBackfilled,
+  drawHogs,
+  drawHostile,
+  drawInFlight,
+  drawLoad,
+  drawOnce,
+  drawPoison,
+  drawRemote,
+} from './load.mjs'
 import { buildMutant, changeSchema, commandOf } from './mutants/build.mjs'
 import { buildRevision } from './old-build.mjs'
+import { makeTables } from './orders.mjs'
 import { openToAll, Postgres } from './postgres.mjs'
 
 const clockChanges = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z'].map((at) => Date.parse(at))
 const settingUpMs = 30_000
+const remoteWorkers = 2
 /** A tick that a scheduler that is behind may pass over is later than this. */
 export const overloadSeconds = 10
 
@@ -60,6 +72,7 @@ export async function setUp(options, random, say, undo) {
     isEmpty: options.from !== null,
   })
   undo.push(() => postgres.close())
+  await postgres.with(makeTables)
   const build = await mutate(options.mutant, postgres, undo)
   const oldCommand = options.from === null ? null : buildRevision(options.from, folder)
   const receiver = await Receiver.open(join(folder, 'deliveries-http.ndjson'))
@@ -83,6 +96,11 @@ export async function setUp(options, random, say, undo) {
   undo.push(() => fleet.end())
   await fleet.start()
   say(`${fleet.members.length} processes are up; all that is written down is in ${folder}`)
+  if (options.mix > 0 && options.from === null) {
+    const front = await Front.open(() => fleet.with('api'))
+    undo.push(() => front.close())
+    await fleet.startRemotes(front.url, remoteWorkers)
+  }
   const span = { startsAt, endsAt: startsAt + options.minutes * 60_000 }
   const calendars = mixCalendars(span.startsAt, span.endsAt)
   const [{ url }] = fleet.members
@@ -92,6 +110,9 @@ export async function setUp(options, random, say, undo) {
     ...drawInFlight(options.mix > 0 ? 40 : 0, random, receiver),
     ...drawHostile(options.mix > 0 ? 8 : 0, receiver),
     ...(options.mix > 0 ? drawPoison() : []),
+    ...(options.mix > 0 && options.from === null
+      ? [...drawOnce(random), ...drawBackfilled(), ...drawHogs(), ...drawRemote(random)]
+      : []),
     ...drawLoad(options.rate, { url: receiver.url, httpShare: options.http }),
   ]
   const jobs = await register(url, drawn, journals.client)

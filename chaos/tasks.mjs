@@ -1,24 +1,7 @@
-// What the workers run inside themselves. Each attempt leaves its evidence in the form of the receiver's deliveries, in a
-// file that Carillon does not know of, written at once: a killed worker has said what it began.
-import { openSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+// What the workers run inside themselves. Each attempt leaves its evidence (notes.mjs).
 import { setTimeout as wait } from 'node:timers/promises'
 import { monotonic } from './clock.mjs'
-
-const file = openSync(join(process.env.CHAOS_FOLDER ?? '.', `deliveries-task-${process.pid}.ndjson`), 'a')
-const note = (line) => writeSync(file, `${JSON.stringify(line)}\n`)
-
-function delivered(ctx) {
-  note({
-    in: monotonic(),
-    job: ctx.jobId,
-    run: ctx.runId,
-    due: ctx.scheduledAt.getTime(),
-    attempt: ctx.attempt,
-    token: ctx.fencingToken,
-    key: ctx.idempotencyKey,
-  })
-}
+import { delivered, leavingEvidence, note } from './notes.mjs'
 
 /** Without a promise where there is nothing to wait for: most runs are these. */
 function quick(_input, ctx) {
@@ -27,20 +10,28 @@ function quick(_input, ctx) {
   return { ok: true }
 }
 
-async function leavingEvidence(ctx, work) {
-  delivered(ctx)
-  let said = 'refused'
-  try {
-    const result = await work()
-    said = 'ok'
-    return result
-  } catch (error) {
-    // It did not ask for a retry: it was stopped.
-    if (ctx.signal.aborted) said = 'aborted'
-    throw error
-  } finally {
-    note({ out: monotonic(), token: ctx.fencingToken, said })
-  }
+/** An effect in a foreign system, and what comes before and after it: a kill may meet any of the three. */
+async function effect({ ms }, ctx) {
+  const told = { job: ctx.jobId, run: ctx.runId, token: ctx.fencingToken }
+  await wait(ms / 2, undefined, { signal: ctx.signal })
+  await ctx.once('effect', () => note({ effect: 'done', ...told }) && null)
+  note({ effect: 'remembered', ...told })
+  await wait(ms / 2, undefined, { signal: ctx.signal })
+}
+
+/** Writes in the application's own tables, with the end of the run. */
+async function book({ ms }, ctx) {
+  await wait(ms / 2, undefined, { signal: ctx.signal })
+  await ctx.transaction(async (sql) => {
+    await sql`INSERT INTO chaos.bookings VALUES (${ctx.runId}, ${ctx.jobId}, ${ctx.fencingToken})`
+    await wait(ms / 2, undefined, { signal: ctx.signal })
+  })
+}
+
+/** Takes memory until there is none. */
+function hog() {
+  const hoard = []
+  for (;;) hoard.push(Array.from({ length: 1_000_000 }, (_, at) => at + hoard.length))
 }
 
 /** What a handler may answer or throw that no table can hold as it is. */
@@ -65,5 +56,8 @@ export default {
     leavingEvidence(ctx, async () => {
       if ((ctx.fencingToken + ctx.attempt) % 3 === 0) throw new Error('it failed, as it sometimes does')
     }),
+  effect: (input, ctx) => leavingEvidence(ctx, () => effect(input, ctx)),
+  book: (input, ctx) => leavingEvidence(ctx, () => book(input, ctx)),
+  hog: (_input, ctx) => leavingEvidence(ctx, async () => hog()),
   poison: (input, ctx) => leavingEvidence(ctx, async () => poison[input.kind]()),
 }

@@ -1,4 +1,5 @@
 // Invariants 1 and 2: every tick that the oracle names has exactly one final record, and nothing else has one.
+import { judgeKept } from './kept.mjs'
 import { SkipJudge } from './skips.mjs'
 
 /** Stretches of a job's life, oldest first: from which position which definition applied. */
@@ -44,6 +45,7 @@ export function accountFor(life, frame, verdict) {
     for (const [at, tick] of ticks.entries()) if (tick >= cursor_ms && tick <= to_ms) counts[at] += 1
   }
   judgeGaps()
+  judgeKept({ job, ticks, end, passedOver, replays, clock: frame.clock }, verdict)
   const owedUntil = owedOf(life, mine)
   for (const [at, tick] of ticks.entries()) {
     if (counts[at] > 1) verdict.add('double_firings', `${name(tick)} is on record ${counts[at]} times`)

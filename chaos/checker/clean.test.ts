@@ -80,6 +80,54 @@ describe('clean ledgers are clean', () => {
   })
 })
 
+describe('a worker that was cut off while its lease passed to another, and starts after that one', () => {
+  /** Worker 70 leased the second tick ahead, was found dead before its time, and starts it late under its old token. */
+  const cutOff = (all: World) => {
+    all.ledger.splice(
+      1,
+      1,
+      row(2, { token: 25, worker: 71 }),
+      row(2, {
+        ...{
+          outcome: 'stale',
+          final: false,
+          reason: 'lease_lost',
+          leased_at: null,
+          fired_at: null,
+          available_at: null,
+        },
+        ...{ started_at: tick(2) + 1_500, finished_at: tick(2) + 1_505, recorded_at: tick(2) + 4_000 },
+      }),
+    )
+    deliveriesOf(all).splice(
+      1,
+      1,
+      delivery(2, { token: 25 }),
+      delivery(2, { in: tick(2) + 1_502, out: tick(2) + 1_504 }),
+    )
+    all.tables.incarnations.push({
+      ...{ incarnation: 71, pid: 8, roles: ['worker'], state: 'alive', started_at: start, ended_at: null },
+    })
+  }
+
+  test('is explained by what happened to it when it started', async () => {
+    const kinds = await found((all) => {
+      cutOff(all)
+      const victims = [{ name: 'worker-1', pid: 7 }]
+      all.nemesis.push(
+        { fault: 'cut-off', number: 1, at: tick(2) - 2_000, victims },
+        { lifted: 1, at: tick(2) + 1_000 },
+        { healed: 1, at: tick(2) + 1_000, settled: true },
+      )
+    })
+    expect(kinds).toEqual([])
+  })
+
+  test('is not explained where nothing happened', async () => {
+    expect(await found(cutOff)).toContain('unexplained_delivery')
+  })
+})
+
 describe('what is extra, and how long things took', () => {
   test('an extra delivery is one that the target did not ask for; its bound is what was in flight at faults', async () => {
     const all = world()
@@ -101,6 +149,30 @@ describe('what is extra, and how long things took', () => {
     expect(figures.takeover_ms).toMatchObject({ count: 1, p99: 400 })
     expect(figures.takeover_after_restart_ms).toMatchObject({ count: 1, p99: 2_900 })
     expect(figures.firing_again_ms).toMatchObject({ count: 1, p99: 9_000 })
+  })
+
+  test('a takeover is told by its parts, and by the first fire of what was taken', async () => {
+    const all = world()
+    const epochs = [
+      [3, 5],
+      [4, 9],
+    ]
+    all.nemesis.push({ takeover: 400, noticed: 200, freed: 300, epochs, at: tick(1) - 1_500, partitions: 2 })
+    const { figures } = await check(all)
+    expect(figures.takeover_parts_ms).toMatchObject({
+      noticed: { p50: 200 },
+      freed: { p50: 300 },
+      taken: { p50: 400 },
+      first_fire: { count: 1, p50: 500 },
+    })
+  })
+
+  test('a run that waited for its place is no figure of redelivery', async () => {
+    const all = world()
+    withRescue(all)
+    deliveriesOf(all).splice(2, 0, delivery(3, { in: tick(2) + 500, out: tick(2) + 600 }))
+    const { figures } = await check(all)
+    expect(figures.redelivery_ms).toMatchObject({ count: 0 })
   })
 
   test('a step of the database’s clock makes nothing early and no epoch old', async () => {

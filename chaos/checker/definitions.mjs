@@ -42,7 +42,15 @@ export function wholeTables(tables) {
     name,
     tables[name].map((row) => ({ ...row, definition: whole(row.definition) })),
   ])
-  return { ...tables, ...Object.fromEntries(filled) }
+  return { ...tables, ...Object.fromEntries(filled), incarnations: tables.incarnations.map(withProcess) }
+}
+
+/** A worker over HTTP tells its process in its name. */
+function withProcess(incarnation) {
+  const isRemote = incarnation.tenant != null
+  return isRemote
+    ? { ...incarnation, isRemote, pid: Number(incarnation.host.split('/').at(-1)) }
+    : incarnation
 }
 
 /** How many runs of a version may go on at once. */

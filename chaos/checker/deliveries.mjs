@@ -10,10 +10,12 @@ const deadlineSlackMs = 100
  * @param {{ clock: import('./timeline.mjs').Timeline, windows: import('./timeline.mjs').Windows }} frame
  */
 export function judgeDeliveries(
-  { name, rows, deliveries, byVersion, isHostile },
+  { name, rows, deliveries: arrived, byVersion, isHostile },
   { clock, windows },
   verdict,
 ) {
+  // By lease: whoever was cut off when its lease passed to another may start after that one.
+  const deliveries = [...arrived].sort((a, b) => a.token - b.token)
   const closes = closesOf(rows)
   const { due } = deliveries[0]
   for (const { in: at, attempt } of deliveries) {
@@ -73,7 +75,9 @@ export function judgeDeliveries(
     if (row === undefined) return windows.open(deliveries.find((delivery) => delivery.token === token).in)
     if (row.reason === 'timeout' && missedDeadline(row)) return true
     if (row.reason === 'connection' && isHostile) return true
-    if (windows.met(row.worker, row.leased_at ?? row.recorded_at, row.recorded_at)) return true
+    // A late result does not say when it was leased.
+    if (windows.met(row.worker, row.leased_at ?? row.started_at ?? row.recorded_at, row.recorded_at))
+      return true
     return row.reason === 'worker_lost' && windows.explain(row.worker, row.recorded_at)
   }
 

@@ -1,13 +1,23 @@
 // What must have been looked at: where nothing was written down, nothing was found, and that is no good news.
 
 /**
- * @param {{ leastTicks: number, without?: string[] }} settings `without`: what this kind of run does not look at
+ * @param {{ leastTicks: number, leastKills?: number, leastRestarts?: number, without?: string[] }} settings `without`: what this
+ *   kind of run does not look at
  * @param {object[]} nemesis
  */
-export function judgeEvidence({ leastTicks, without = [] }, nemesis, verdict) {
+export function judgeEvidence(
+  { leastTicks, leastKills = 0, leastRestarts = 0, without = [] },
+  nemesis,
+  verdict,
+) {
   const { ticks = 0 } = verdict.counts
   if (!(leastTicks > 0 && ticks >= leastTicks))
     verdict.add('no_evidence', `${ticks} ticks were judged, and ${leastTicks} are the least`)
+  for (const [what, had, least] of [
+    ['processes were killed', killsIn(nemesis), leastKills],
+    ['restarts of the database were made', restartsIn(nemesis), leastRestarts],
+  ])
+    if (had < least) verdict.add('no_evidence', `${had} ${what}, and ${least} are the least`)
   if (!nemesis.some(({ health }) => health !== undefined))
     verdict.add('no_evidence', 'nobody looked whether all was done in the end')
   if (!without.includes('verify')) judgeVerify(nemesis, verdict)
@@ -41,4 +51,14 @@ function judgeTakeovers(nemesis, verdict) {
       'no_evidence',
       `${kills.length} times schedulers were killed, and ${seen} takeovers were seen`,
     )
+}
+
+/** Processes that were killed. @param {object[]} nemesis */
+export function killsIn(nemesis) {
+  return nemesis.filter(({ ended, signal }) => ended !== undefined && signal === 'SIGKILL').length
+}
+
+/** Restarts of the database. @param {object[]} nemesis */
+export function restartsIn(nemesis) {
+  return nemesis.filter(({ database }) => database === 'up').length
 }

@@ -230,3 +230,71 @@ describe('silence after a pause', () => {
     expect(await found(frozen)).not.toContain('after_pause')
   })
 })
+
+describe('a run that is asked for so many kills and restarts has no evidence without them', () => {
+  test.each<[string, string[], (all: World) => void]>([
+    ['no kill', ['no_evidence'], (all) => Object.assign(all.settings, { leastKills: 1 })],
+    [
+      'one kill',
+      [],
+      (all) => {
+        withRescue(all)
+        Object.assign(all.settings, { leastKills: 1 })
+      },
+    ],
+    ['no restart', ['no_evidence'], (all) => Object.assign(all.settings, { leastRestarts: 1 })],
+    [
+      'one restart',
+      [],
+      (all) => {
+        Object.assign(all.settings, { leastRestarts: 1 })
+        all.nemesis.push({ database: 'up', at: tick(2) })
+      },
+    ],
+  ])('%s', async (_name, kinds, change) => {
+    expect(await found(change)).toEqual(kinds)
+  })
+})
+
+describe('a worker that died of a handler that took all its memory', () => {
+  /** Its process ended of that; the run went to another worker, and ended as a dead letter. */
+  const starved = (all: World, victims: Entry[]) => {
+    named(all, 'hog-0')
+    withDefinition(all, { max_retries: 0 })
+    for (const one of all.ledger)
+      Object.assign(one, { outcome: 'dead', reason: 'worker_lost', max_attempts: 1 })
+    for (const one of deliveriesOf(all)) Object.assign(one, { out: null, said: null })
+    all.tables.incarnations[0] = {
+      incarnation: 70,
+      pid: 7,
+      roles: ['worker'],
+      state: 'dead',
+      ended_at: tick(1) - 1,
+    }
+    for (const { due } of all.ledger)
+      all.tables.dead_letters.push({ job: 1, due, origin: 0, seq: 0, round: 0 })
+    all.nemesis.push(
+      { fault: 'out-of-memory', number: 1, at: tick(1) - 5_000, victims },
+      { ended: 'worker-1', name: 'worker-1', pid: 7, code: null, signal: 'SIGABRT', at: tick(1) + 100 },
+      { lifted: 1, at: end },
+      { healed: 1, at: end, settled: true },
+    )
+  }
+  const worker = [{ name: 'worker-1', pid: 7 }]
+
+  test.each<[string, string[], (all: World) => void]>([
+    ['was one that this was done to', [], (all) => starved(all, worker)],
+    ['was none of them', ['crashed'], (all) => starved(all, [{ name: 'worker-2', pid: 8 }])],
+    [
+      'and yet the run is said to have succeeded',
+      ['claimed'],
+      (all) => {
+        starved(all, worker)
+        Object.assign(all.ledger[0] as Entry, { outcome: 'success', reason: null })
+        all.tables.dead_letters.shift()
+      },
+    ],
+  ])('%s', async (_name, kinds, change) => {
+    expect(await found(change)).toEqual(kinds)
+  })
+})

@@ -7,10 +7,13 @@ const silenceAfterMs = 1_000 + 1_000
 /** Times of two clocks are compared: both are rounded. */
 const roundingMs = 5
 
-/** @param {{ name: string, rows: object[], letters: object[], byVersion: Map<number, object>, isHostile: boolean }} run */
-export function judgeAttempts({ name, rows, letters, byVersion, isHostile }, verdict) {
+/** @param {{ name: string, rows: object[], byVersion: Map<number, object>, isHostile: boolean, isHog?: boolean }} run */
+export function judgeAttempts({ name, rows, byVersion, isHostile, isHog = false }, verdict) {
   for (const { attempt, max_attempts, version, outcome, reason } of rows) {
     if (max_attempts === null) continue
+    // Its handler never ends otherwise.
+    if (isHog && (outcome === 'success' || (reason !== 'worker_lost' && reason !== 'worker_stopped')))
+      verdict.add('claimed', `${name}: ${outcome} ${reason ?? ''}, and its worker died of it`)
     const definition = byVersion.get(version)
     const allowed = definition === undefined ? max_attempts : 1 + definition.max_retries
     if (attempt > allowed || max_attempts > allowed)
@@ -24,10 +27,6 @@ export function judgeAttempts({ name, rows, letters, byVersion, isHostile }, ver
         `${name}: ${outcome} ${reason ?? ''} with attempt ${attempt} of ${max_attempts}, ${allowed} allowed`,
       )
   }
-  const died = rows.filter(({ final, outcome }) => final && outcome === 'dead').length
-  verdict.count('dead_letters', letters.length)
-  if (died !== letters.length)
-    verdict.add('dead_letters', `${name}: ${letters.length} dead letters, ${died} runs without attempts left`)
 }
 
 /**

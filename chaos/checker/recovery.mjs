@@ -14,21 +14,62 @@ export function quantiles(values) {
  * Takeovers after kill -9 with the database reachable. For one lease after a restart of the server lost session locks say
  * nothing of their owners: kills in that time are told apart.
  */
-export function takeovers(nemesis, ttlMs) {
+export function takeovers(nemesis, ttlMs, firstFires) {
   const ups = nemesis.filter(({ database }) => database === 'up').map(({ at }) => at)
   const seen = nemesis.filter((entry) => 'takeover' in entry)
   const isSoon = ({ at }) => ups.some((up) => at > up && at - up < ttlMs + 500)
-  const msOf = (entries) => entries.flatMap(({ takeover }) => (takeover === null ? [] : [takeover]))
+  const msOf = (entries, part) => entries.flatMap(({ [part]: ms }) => (ms == null ? [] : [ms]))
+  const clear = seen.filter((entry) => !isSoon(entry))
   return {
-    takeover_ms: quantiles(msOf(seen.filter((entry) => !isSoon(entry)))),
-    takeover_after_restart_ms: quantiles(msOf(seen.filter(isSoon))),
+    takeover_ms: quantiles(msOf(clear, 'takeover')),
+    takeover_after_restart_ms: quantiles(msOf(seen.filter(isSoon), 'takeover')),
+    // Each from the kill on: a partition is no longer the dead owner's, all are free, all are taken, each has fired again.
+    takeover_parts_ms: {
+      noticed: quantiles(msOf(clear, 'noticed')),
+      freed: quantiles(msOf(clear, 'freed')),
+      taken: quantiles(msOf(clear, 'takeover')),
+      first_fire: quantiles(firstFires.msOf(clear)),
+    },
     never: seen.filter(({ takeover }) => takeover === null).length,
+  }
+}
+
+/** Of each epoch that came of a takeover, when it first fired. */
+export class FirstFires {
+  #firstAt = new Map()
+
+  /** @param {object[]} nemesis @param {import('./timeline.mjs').Timeline} clock */
+  constructor(nemesis, clock) {
+    this.clock = clock
+    for (const { epochs = [] } of nemesis)
+      for (const [partition, epoch] of epochs)
+        this.#firstAt.set(`${partition} ${epoch}`, Number.POSITIVE_INFINITY)
+  }
+
+  see(partition, rows) {
+    for (const { fired_at, epoch } of rows) {
+      const key = `${partition} ${epoch}`
+      const first = this.#firstAt.get(key)
+      if (fired_at !== null && first !== undefined && fired_at < first) this.#firstAt.set(key, fired_at)
+    }
+  }
+
+  /** From the kill to the first fire of each partition that was taken over. @param {object[]} takeovers */
+  msOf(takeovers) {
+    return takeovers.flatMap(({ at, epochs = [] }) =>
+      epochs.flatMap(([partition, epoch]) => {
+        const first = this.#firstAt.get(`${partition} ${epoch}`)
+        return Number.isFinite(first) ? [first - this.clock.database(at)] : []
+      }),
+    )
   }
 }
 
 /** From the death of a worker to the next delivery of what it had in flight. */
 export class Redeliveries {
   ms = []
+  /** Of workers over HTTP only their silence tells, for the length of a lease. */
+  remoteMs = []
   #deaths = new Map()
 
   /** @param {object[]} nemesis @param {Map<number, { pid: number }>} incarnations */
@@ -42,15 +83,20 @@ export class Redeliveries {
       if (ended !== undefined && signal === 'SIGKILL' && !blackouts.includes(pid)) this.#deaths.set(pid, at)
   }
 
-  /** @param {object[]} rows of one run @param {object[]} deliveries in the order in which they arrived */
-  see(rows, deliveries) {
+  /**
+   * @param {object[]} rows of one run @param {object[]} deliveries in the order in which they arrived
+   * @param {(from: number, to: number) => boolean} waited whether another run of its job had its place in that time
+   */
+  see(rows, deliveries, waited = () => false) {
     for (const { reason, worker, token } of rows) {
       if (reason !== 'worker_lost') continue
       const diedAt = this.#deaths.get(this.incarnations.get(worker)?.pid)
       const before = deliveries.find((delivery) => delivery.token === token)
       const next = deliveries.find((delivery) => delivery.token > token)
       if (diedAt === undefined || before === undefined || next === undefined || before.in > diedAt) continue
-      this.ms.push(next.in - diedAt)
+      if (waited(diedAt, next.in)) continue
+      const { isRemote } = this.incarnations.get(worker)
+      ;(isRemote ? this.remoteMs : this.ms).push(next.in - diedAt)
     }
   }
 }
@@ -109,10 +155,33 @@ function isNumber(value) {
  * SIGTERM), and then it ends well.
  */
 export function judgeEnds(nemesis, verdict) {
+  const starved = starvedIn(nemesis)
   const killed = new Set(nemesis.flatMap((entry) => (entry.killed === undefined ? [] : [entry.killed])))
-  for (const { ended, pid, code, signal, told } of nemesis) {
+  for (const { ended, pid, code, signal, told, at } of nemesis) {
     if (ended === undefined) continue
+    if ((signal === 'SIGABRT' || code === outOfMemory) && starved(pid, at)) continue
     const isMeant = signal === 'SIGKILL' ? killed.has(pid) : told && (code === 0 || killed.has(pid))
     if (!isMeant) verdict.add('crashed', `${ended} (pid ${pid}) ended with ${signal ?? code}`)
   }
+}
+
+/** How Node ends when its heap is full, where no signal is told. */
+const outOfMemory = 134
+
+/** Whether a process was one of those that were given too much to hold, at a time. */
+function starvedIn(nemesis) {
+  const lifted = new Map(
+    nemesis.flatMap((entry) => (entry.lifted === undefined ? [] : [[entry.lifted, entry.at]])),
+  )
+  const windows = nemesis.filter(({ fault }) => fault === 'out-of-memory')
+  const started = new Map(
+    nemesis.flatMap((entry) => (entry.started === undefined ? [] : [[entry.pid, entry]])),
+  )
+  return (pid, at) =>
+    windows.some(
+      ({ number, at: from, victims }) =>
+        at >= from &&
+        at <= (lifted.get(number) ?? Number.POSITIVE_INFINITY) &&
+        victims.some(({ name }) => name === started.get(pid)?.name),
+    )
 }

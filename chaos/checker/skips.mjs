@@ -68,8 +68,11 @@ export class SkipJudge {
     return isThere ? null : 'no other run was open'
   }
 
-  #cancelled({ reason }) {
-    const { byVersion } = this.#life
+  #cancelled({ reason, due, origin, seq }) {
+    const { byVersion, calls } = this.#life
+    const key = `${due} ${origin} ${seq}`
+    if (calls.some(({ call, run, status }) => call === 'cancel' && run === key && status !== 'failed'))
+      return null
     const replaces = [...byVersion.values()].some(({ overlap_policy }) => overlap_policy === 'REPLACE')
     if (replaces && reason !== 'deleted') return null
     return this.#asked('delete', 'pause', 'edit')

@@ -81,7 +81,7 @@ describe('a skip has a reason that there was', () => {
   test.each<[string, string[], (all: World) => void]>([
     [
       'missed, and it was not late',
-      ['unfounded_skip'],
+      ['not_caught_up', 'unfounded_skip'],
       (all) => instead(all, 3, { reason: 'missed', recorded_at: tick(3) + 9_900 }),
     ],
     [
@@ -104,7 +104,7 @@ describe('a skip has a reason that there was', () => {
     ],
     [
       'overload, and it was not late',
-      ['unfounded_skip'],
+      ['not_caught_up', 'unfounded_skip'],
       (all) => instead(all, 3, { reason: 'overload', recorded_at: tick(3) + 2_000 }),
     ],
     [
@@ -162,6 +162,48 @@ describe('a skip has a reason that there was', () => {
       twice(all)
     }
     expect(await found(graceful)).toEqual([])
+  })
+})
+
+describe('of what was missed as many run as the policy says', () => {
+  /** Nobody fired until five seconds after the fourth tick: so many of the first were passed over, the others caught up. */
+  const outage = (passedOver: number, policy: Entry) => (all: World) => {
+    withDefinition(all, policy)
+    const decidedAt = tick(4) + 5_000
+    const late = { catch_up: true, fired_at: decidedAt, leased_at: decidedAt, started_at: decidedAt + 1 }
+    for (const at of [1, 2, 3, 4])
+      Object.assign(all.ledger[at - 1] as Entry, late, { recorded_at: decidedAt + 6 })
+    for (const [at, delivery] of deliveriesOf(all).slice(0, 4).entries())
+      Object.assign(delivery, { in: decidedAt + 2 + at / 10, out: decidedAt + 4 })
+    if (passedOver === 0) return
+    const range = { due_to: tick(passedOver), ticks: passedOver, reason: 'missed', recorded_at: decidedAt }
+    all.ledger.splice(0, passedOver, skipped(1, range))
+    deliveriesOf(all).splice(0, passedOver)
+  }
+  const all = { missed_window: 'RUN_ALL', max_missed: 2, overlap_policy: 'ALLOW' }
+  const once = { missed_window: 'RUN_ONCE', overlap_policy: 'ALLOW' }
+
+  test.each<[string, string[], (world: World) => void]>([
+    ['RUN_ALL: as many as it names', [], outage(2, all)],
+    ['RUN_ALL: one more', ['caught_up_too_many'], outage(1, all)],
+    ['RUN_ALL: one less', ['not_caught_up'], outage(3, all)],
+    ['RUN_ALL: one less, because of its grace', [], outage(3, { ...all, misfire_grace_seconds: 10 })],
+    ['RUN_ONCE: the last', [], outage(3, once)],
+    ['RUN_ONCE: the last two', ['caught_up_too_many'], outage(2, once)],
+    ['RUN_ONCE: none', ['not_caught_up'], outage(4, once)],
+    [
+      'RUN_ALL: none was passed over, and more than it names are caught up',
+      ['caught_up_too_many'],
+      (world) => {
+        outage(0, all)(world)
+        world.tables.replays.push({
+          ...{ job: 1, from_ms: tick(1), to_ms: tick(4), cursor_ms: tick(4) + 1 },
+          ...{ total: 4, done: 4, state: 'done' },
+        })
+      },
+    ],
+  ])('%s', async (_name, kinds, change) => {
+    expect(await found(change)).toEqual(kinds)
   })
 })
 

@@ -40,7 +40,7 @@ export class EpochOrder {
 }
 
 /**
- * The closes of one run, in the order in which they were recorded, beside the tokens under which it was delivered.
+ * The closes of one round of a run, in the order in which they were recorded, beside the tokens under which it was delivered.
  * @param {{ name: string, rows: object[], deliveries: object[] }} run
  * @param {{ incarnations: Map<number, { state: string, ended_at: number | null }>, clock: import('./timeline.mjs').Timeline }} frame
  */
@@ -57,10 +57,7 @@ export function judgeWrites({ name, rows, deliveries }, { incarnations, clock },
   }
   const final = rows.find((row) => row.final)
   if (final === undefined) return
-  const after = rows
-    .slice(rows.indexOf(final) + 1)
-    .filter(({ outcome, round }) => outcome !== 'stale' && round === final.round)
-  for (const row of after)
+  for (const row of rows.slice(rows.indexOf(final) + 1).filter(({ outcome }) => outcome !== 'stale'))
     verdict.add('changed_after_close', `${name}: ${row.outcome} after ${final.outcome}`)
   if (final.token === null) return
   const later = deliveries.find(({ token }) => token > final.token)

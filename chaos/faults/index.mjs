@@ -13,6 +13,7 @@ import diskFull from './disk-full.mjs'
 import { cutOff, delay, hang, reset, swallow } from './doors.mjs'
 import freeze from './freeze.mjs'
 import kill from './kill.mjs'
+import outOfMemory from './out-of-memory.mjs'
 import { poison, targets } from './outside.mjs'
 import rolling from './rolling.mjs'
 import terminate from './terminate.mjs'
@@ -39,6 +40,7 @@ const weighted = [
   [1, longTransaction],
   [1, exhaustion],
   [1, diskFull],
+  [1, outOfMemory],
   [2, nodeClock],
   [1, databaseClock],
   [2, targets],

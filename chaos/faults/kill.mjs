@@ -5,7 +5,7 @@ import { now } from '../clock.mjs'
 export default {
   name: 'kill',
   pick: ({ fleet, random }) => {
-    const victims = random.sample(fleet.members, random.between(1, 3))
+    const victims = random.sample(fleet.everybody, random.between(1, 3))
     // Somebody must be left who takes over, and who runs: without a scheduler or a worker it is an outage, which is another fault.
     const isLeft = (role) => fleet.with(role).some((member) => !victims.includes(member))
     return { victims: isLeft('scheduler') && isLeft('worker') ? victims : victims.slice(0, 1) }
@@ -17,8 +17,8 @@ export default {
     // Without an answer nobody knows what they held: that a takeover was not seen is written down, too.
     if (holdings === null) journal.append({ takeover: null, at, partitions: null })
     else if (holdings.length > 0) {
-      const ms = await observer.takenOver(holdings, at, ttlMs * 4)
-      journal.append({ takeover: ms, at, partitions: holdings.length })
+      const { taken = null, ...parts } = (await observer.takenOver(holdings, at, ttlMs * 4)) ?? {}
+      journal.append({ takeover: taken, at, partitions: holdings.length, ...parts })
     }
     await killed
   },

@@ -26,8 +26,9 @@ import { openTracing, type Tracing } from './platform/tracing.js'
 import { composeAlerts, composeEvents } from './roles/alerts.js'
 import { composeAccess, describeAccess, requireAdminKey } from './roles/access.js'
 import { type ApiRole, composeApi } from './roles/api.js'
-import { type Context, type Hints, loop } from './roles/context.js'
+import type { Context, Hints } from './roles/context.js'
 import { composeHealth, type HealthParts } from './roles/health.js'
+import { composeHeartbeat } from './roles/heartbeat.js'
 import { composeMonitor } from './roles/monitor.js'
 import { composeRemote, type RemoteRole } from './roles/remote.js'
 import { explainTakenPort } from './roles/port-taken.js'
@@ -201,10 +202,7 @@ function composeNode(
   const monitor = composeMonitor(ground)
   const traces = tracing && { tracing, runs: new RunSpans(tracing, () => databaseClock.atLeast()) }
   const context: Context = { ...ground, jobSeries: monitor.jobSeries, traces }
-  const heartbeat = loop(context, 'heartbeat', config.heartbeatMs, async () => {
-    await membership.heartbeat()
-    return undefined
-  })
+  const heartbeat = composeHeartbeat(context)
   metrics.onRender(() => metrics.heartbeatAge.set(heartbeat.sinceProgressMs() / 1000))
 
   const worker = config.roles.includes('worker') ? composeWorker(context, tasks) : null

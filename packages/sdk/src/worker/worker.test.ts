@@ -408,3 +408,20 @@ test('a worker without tasks, or without a server, is refused where it is made',
     /createWorker: "carillon.test" is not a URL/,
   )
 })
+
+test('keeps its process alive until it is stopped, also while a call gets no answer', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  const silent = () => new Promise<never>(() => undefined)
+  const worker = createWorker({
+    url: 'http://localhost:7420',
+    tasks: [defineTask({ id: 'task', run: () => null })],
+    fetch: silent,
+  })
+  worker.start()
+  await Promise.resolve()
+  expect(timers()).toBeGreaterThan(before)
+  // Not waited for: the call that it gives up never ends here.
+  void worker.stop({ withinMs: 0 })
+  await until(() => timers() <= before)
+})

@@ -115,6 +115,10 @@ class Worker implements HttpWorker {
       process.once(signal, onSignal)
       this.ended.signal.addEventListener('abort', () => process.off(signal, onSignal))
     }
+    // A call whose connection is gone keeps no process alive, and neither does the timer that gives it up: without this the
+    // process would end, with nothing said, in the middle of an outage of the server.
+    const alive = setInterval(() => undefined, 60_000)
+    this.ended.signal.addEventListener('abort', () => clearInterval(alive))
     this.polling = this.leaseLoop()
   }
 

@@ -42,6 +42,9 @@ export interface Life {
   /** A look around. Finds the dead; answers all that are gone since the last look, whoever noticed. */
   look(): Promise<readonly number[]>
 
+  /** So long after the last look another may find what that one could not yet, sooner than a heartbeat later; null: it will not. */
+  nextLookInMs(): number | null
+
   /** Those who can be counted on now, by the last look and the time since; includes this process. */
   live(): readonly LivePeer[]
 

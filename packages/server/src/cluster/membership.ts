@@ -74,6 +74,11 @@ export class Membership {
     }
   }
 
+  /** When to look again, sooner than a heartbeat later: a peer is about to be found gone. */
+  nextLookInMs(): number | null {
+    return this.life?.nextLookInMs() ?? null
+  }
+
   /** Whether this process can do what a role asks for. One that cannot lives on, but nobody counts on it for that. */
   offer(role: string, able: boolean): void {
     if (able) this.withheld.delete(role)

@@ -63,6 +63,11 @@ export class Ownership {
     return liveSchedulers().includes(self()) && this.assigned().size === 0
   }
 
+  /** Whether something that this node should own is not its own yet. */
+  isShort(): boolean {
+    return [...this.assigned()].some((partition) => !this.held.has(partition))
+  }
+
   /** Partitions with their epochs, as far as they can be trusted now. */
   current(): readonly Lease[] {
     const now = this.options.clock.monotonic()

@@ -152,9 +152,10 @@ async function applyNext(client: pg.Client, migrations: Migration[]): Promise<St
   refuseUnknown(rows, migrations)
   const next = migrations.find((migration) => migration.version > from)
   if (next === undefined) {
-    await raiseWalls(client)
+    if (await hasWalls(client)) await raiseWalls(client)
     return { from, applied: null }
   }
+  const walled = await hasWalls(client)
   try {
     // The deadline of ordinary calls is not for this one: a migration of a large table takes the time it takes.
     const text: pg.QueryConfig & { query_timeout: number } = { text: next.sql, query_timeout: 2 ** 31 - 1 }
@@ -165,6 +166,9 @@ async function applyNext(client: pg.Client, migrations: Migration[]): Promise<St
       { cause: error },
     )
   }
+  // With it, not after all of them: processes of the version before work on, and what replaces something of theirs must be theirs
+  // to use from the moment on in which it is there, also where the migrator dies before the next.
+  if (walled) await raiseWalls(client)
   await client.query('INSERT INTO carillon.migrations (version, name, checksum) VALUES ($1, $2, $3)', [
     next.version,
     next.name,
@@ -178,10 +182,14 @@ async function applyNext(client: pg.Client, migrations: Migration[]): Promise<St
  * place nothing is locked. The error names the SQL that an administrator has to run where this login may not.
  */
 async function raiseWalls(client: pg.Client): Promise<void> {
+  await client.query('SELECT carillon.raise_walls()')
+}
+
+async function hasWalls(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ present: boolean }>(
     "SELECT to_regprocedure('carillon.raise_walls()') IS NOT NULL AS present",
   )
-  if (rows[0]?.present) await client.query('SELECT carillon.raise_walls()')
+  return rows[0]?.present ?? false
 }
 
 function refuseUnknown(

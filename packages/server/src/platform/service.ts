@@ -13,12 +13,14 @@ export interface ServiceOptions {
   intervalMs: number
   /** One pass. Answers true when more work is waiting and the next pass should follow at once. */
   runOnce: (signal: AbortSignal) => Promise<boolean | undefined>
+  /** After failures in a row a pass waits so long at most. */
+  longestBackoffMs?: number
   clock: Clock
   log: Logger
   metrics: LoopMetrics
 }
 
-const longestBackoffMs = 5_000
+const ordinaryLongestBackoffMs = 5_000
 
 export class Service {
   readonly name: string
@@ -120,6 +122,7 @@ export class Service {
 
   private restMs(intervalMs: number): number {
     if (this.failuresInARow === 0) return intervalMs
+    const { longestBackoffMs = ordinaryLongestBackoffMs } = this.options
     const backoff = Math.min(
       longestBackoffMs,
       Math.max(intervalMs, 50) * 2 ** Math.min(this.failuresInARow, 10),

@@ -14,6 +14,7 @@ import { type Context, type Hints, loop } from './context.js'
 import { composeOutbox } from './outbox.js'
 import { composeRemoteWatch } from './remote.js'
 import { composeFiring } from './firing.js'
+import { composeOwning } from './owning.js'
 
 export interface SchedulerRole {
   services: Service[]
@@ -80,12 +81,7 @@ export function composeScheduler(
   })
   const unserved = new UnservedReport({ database, clock, log, metrics })
 
-  const owning: Service = loop(context, 'own', config.heartbeatMs, async () => {
-    const before = ownership.current().length
-    await ownership.runOnce()
-    if (ownership.current().length > before) fire.lookNow()
-    return undefined
-  })
+  const { owning, hurry } = composeOwning(context, ownership, () => fire.lookNow())
   const rescuing = loop(context, 'rescue', rescueMs, () => rescue.runOnce())
   const keeping = loop(context, 'upkeep', upkeepMs, () => upkeep.runOnce())
   const reporting = loop(context, 'unserved', unservedMs, () => unserved.runOnce())
@@ -110,7 +106,7 @@ export function composeScheduler(
     operationStarted: () => background.operationStarted(),
     report: () => fire.report(),
     peerGone() {
-      owning.wake()
+      hurry()
       rescuing.wake()
     },
     lost: () => ownership.dropAll(),

@@ -55,6 +55,21 @@ async function appliedTo(client: pg.Client): Promise<number[]> {
   return rows.map(({ version }) => version)
 }
 
+/** Tables and sequences that no server could use: those of identity columns are used with their table. */
+async function keptFromProcesses(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c
+     WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relispartition
+       AND CASE c.relkind WHEN 'S' THEN NOT has_sequence_privilege('carillon_api', c.oid, 'USAGE')
+                WHEN 'r' THEN NOT has_table_privilege('carillon_api', c.oid, 'SELECT')
+                WHEN 'p' THEN NOT has_table_privilege('carillon_api', c.oid, 'SELECT') END
+       AND NOT EXISTS (SELECT FROM pg_depend d
+                       WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'i')
+     ORDER BY 1`,
+  )
+  return rows.map(({ name }) => name)
+}
+
 async function advisoryLocks(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ locks: number }>(
     `SELECT count(*)::int AS locks FROM pg_locks
@@ -176,6 +191,21 @@ describe('a migration that fails', () => {
     expect(await tablesOf(next)).toEqual(['migrations', 'one'])
     expect(await migrate(next, systemClock, [first, slow])).toMatchObject({ from: 1, to: 2 })
     expect(await tablesOf(next)).toEqual(['half', 'migrations', 'one'])
+  })
+
+  test('leaves what those before it made to the processes that run: each is theirs to use from its commit on', async () => {
+    const connect = await emptyDatabase()
+    const client = await connect()
+    const known = loadMigrations()
+    const wallsFrom = known.findIndex(({ name }) => name === 'walls')
+    await migrate(client, systemClock, known.slice(0, wallsFrom + 1))
+    for (const { version } of known.slice(wallsFrom + 1)) {
+      const upTo = known.filter((other) => other.version <= version)
+      const broken = migration(version + 1, 'SELECT 1 / 0')
+      await expect(migrate(client, systemClock, [...upTo, broken])).rejects.toThrow('rolled back')
+      expect(await appliedTo(client)).toContain(version)
+      expect({ version, kept: await keptFromProcesses(client) }).toEqual({ version, kept: [] })
+    }
   })
 
   test('is not one that takes longer than an ordinary call may', async () => {

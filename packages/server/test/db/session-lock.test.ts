@@ -77,14 +77,14 @@ async function twoNodes(): Promise<[TestNode, TestNode]> {
 }
 
 describe('the session lock of a process', () => {
-  test('is held from the moment it has joined, and claimed only while it is held', async () => {
+  test('is claimed from the moment it has joined, also until it is taken again: a crash in between is noticed as soon', async () => {
     const node = await house().node()
     expect(await isLocked(node.membership.incarnation)).toBe(true)
     expect(await claimOf(node)).toMatchObject({ session_lock: true })
     await endSessions('carillon session lock')
     await noticed(node)
     await node.membership.heartbeat()
-    expect(await claimOf(node)).toMatchObject({ session_lock: false })
+    expect(await claimOf(node)).toMatchObject({ session_lock: true })
   })
 
   test('is freed by the server when the process crashes, and by the process when it leaves', async () => {
@@ -158,7 +158,8 @@ describe('a life sign', () => {
     await noticed(node)
     await node.membership.heartbeat()
     await node.membership.heartbeat()
-    expect(await claimOf(node)).toEqual({ state: 'alive', session_lock: false })
+    expect(lockOf(node).isHeld()).toBe(false)
+    expect(await claimOf(node)).toMatchObject({ state: 'alive' })
     database.dedicated = dedicated
     letGo()
     await until('the lock is taken again', async () => {

@@ -297,10 +297,11 @@ export class Execution implements Locker {
     return false
   }
 
+  /** Shared, as those who look for a sign of life try it. */
   tryAdvisory(key: number): boolean {
     this.locked = true
     return (
-      !this.store.sessions.has(key) && this.store.locks.take(this, `advisory ${key}`, 'update').length === 0
+      !this.store.sessions.has(key) && this.store.locks.take(this, `advisory ${key}`, 'share').length === 0
     )
   }
 

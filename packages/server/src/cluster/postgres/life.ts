@@ -39,6 +39,7 @@ export class PostgresLife implements Life {
   private peers: readonly PeerRow[] = []
   /** Gone, and not told yet: a look that fails half way must not swallow what it saw. */
   private untold: number[] = []
+  private nextVerdictInMs: number | null = null
 
   constructor(
     readonly incarnation: number,
@@ -59,7 +60,7 @@ export class PostgresLife implements Life {
     const sample = databaseClock.begin()
     const [row] = await database.run(heartbeatStatement, {
       incarnation: this.incarnation,
-      session_lock: this.lockWasHeld,
+      session_lock: this.lock.isClaimed(),
       roles: [...roles],
       report: JSON.stringify(report),
     })
@@ -71,7 +72,7 @@ export class PostgresLife implements Life {
     const before = this.peers
     this.peers = await this.options.database.run(peersStatement, {})
     const me = this.peers.find((peer) => peer.incarnation === this.incarnation)
-    if (me?.session_lock === true && !me.locked) {
+    if (this.lockWasHeld && me?.locked === false) {
       // A new primary knows none of the old one's locks, and a dead connection to the old one may look alive for long.
       this.lock.forget()
       this.watch.mistrustHints()
@@ -80,6 +81,10 @@ export class PostgresLife implements Life {
     this.untold.push(...before.map(({ incarnation }) => incarnation).filter((peer) => !present.has(peer)))
     await this.buryTheDead()
     return this.untold.splice(0)
+  }
+
+  nextLookInMs(): number | null {
+    return this.nextVerdictInMs
   }
 
   live(): readonly LivePeer[] {
@@ -113,10 +118,12 @@ export class PostgresLife implements Life {
 
   private async buryTheDead(): Promise<void> {
     const { database, log } = this.options
-    const { doubtful, dead: suspects } = this.watch.observe(this.peers, this.incarnation)
+    const { doubtful, dead: suspects, nextInMs } = this.watch.observe(this.peers, this.incarnation)
+    this.nextVerdictInMs = nextInMs
     for (const { incarnation, beat } of doubtful) {
-      const freed = await database.run(disownStatement, { incarnation, beat })
-      if (freed.length > 0) this.untold.push(incarnation)
+      // Told whoever freed its partitions: what falls to this process may be its own to take.
+      this.untold.push(incarnation)
+      await database.run(disownStatement, { incarnation, beat })
     }
     for (const suspect of suspects) {
       const [dead] = await database.run(declareDeadStatement, {

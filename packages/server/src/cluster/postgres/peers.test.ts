@@ -12,8 +12,10 @@ class Watched {
   readonly watch = new PeerWatch(this.clock, times)
   private readonly rows = new Map<number, PeerRow>()
   private stepped = 0
-  serverAgeMs = 3_600_000
+  private serverStartedAt = -3_600_000
   readonly doubted: { incarnation: number; beat: number }[] = []
+  /** When the last look asked for another. */
+  nextInMs: number | null = null
 
   constructor(...incarnations: number[]) {
     for (const incarnation of incarnations) this.add(incarnation)
@@ -54,6 +56,11 @@ class Watched {
     this.rows.delete(incarnation)
   }
 
+  /** The database server was started so long ago. */
+  restartServer(agoMs: number): void {
+    this.serverStartedAt = this.clock.monotonic() - agoMs
+  }
+
   stepDatabase(ms: number): void {
     this.stepped += ms
   }
@@ -67,10 +74,11 @@ class Watched {
     const rows = [...this.rows.values()].map((row) => ({
       ...row,
       now: this.databaseNow(),
-      server_age_ms: this.serverAgeMs,
+      server_age_ms: this.clock.monotonic() - this.serverStartedAt,
     }))
-    const { doubtful, dead } = this.watch.observe(rows, self)
+    const { doubtful, dead, nextInMs } = this.watch.observe(rows, self)
     this.doubted.push(...doubtful)
+    this.nextInMs = nextInMs
     return dead
   }
 
@@ -96,6 +104,63 @@ describe('a peer whose connection broke', () => {
     expect(cluster.watch.isFresh(peer)).toBe(false)
     cluster.lookAfter(499)
     expect(cluster.doubted).toEqual([{ incarnation: peer, beat: 1 }])
+  })
+
+  it('is doubtful by the age of its last life sign, not by when somebody saw that', () => {
+    const cluster = new Watched(self, peer)
+    cluster.clock.skip(10)
+    cluster.beat(peer)
+    cluster.unlock(peer)
+    cluster.clock.skip(240)
+    cluster.look()
+    cluster.clock.skip(259)
+    cluster.look()
+    expect(cluster.doubted).toEqual([])
+    cluster.clock.skip(1)
+    cluster.look()
+    expect(cluster.doubted).toEqual([{ incarnation: peer, beat: 2 }])
+    expect(cluster.watch.isFresh(peer)).toBe(false)
+  })
+
+  it('is not older than the look before its life sign was seen, wherever the database clock was set', () => {
+    const cluster = new Watched(self, peer)
+    cluster.clock.skip(240)
+    cluster.beat(peer)
+    cluster.unlock(peer)
+    cluster.clock.skip(10)
+    cluster.look()
+    cluster.stepDatabase(3_600_000)
+    cluster.clock.skip(249)
+    cluster.look()
+    expect(cluster.doubted).toEqual([])
+    cluster.clock.skip(1)
+    cluster.look()
+    expect(cluster.doubted).toHaveLength(1)
+  })
+
+  it('is not younger than when it was seen: a clock that was set back makes nobody younger', () => {
+    const cluster = new Watched(self, peer)
+    cluster.unlock(peer)
+    cluster.stepDatabase(-3_600_000)
+    cluster.lookAfter(500)
+    expect(cluster.doubted).toHaveLength(1)
+  })
+
+  it('asks for the looks that tell of it: when it is doubtful, then when it is dead, then at no time of their own', () => {
+    const cluster = new Watched(self, peer, other)
+    cluster.look()
+    expect(cluster.nextInMs).toBeNull()
+    cluster.clock.skip(100)
+    cluster.unlock(peer)
+    cluster.look()
+    expect(cluster.nextInMs).toBe(400)
+    cluster.clock.skip(400)
+    cluster.look()
+    expect(cluster.doubted).toHaveLength(1)
+    expect(cluster.nextInMs).toBe(500)
+    cluster.clock.skip(500)
+    expect(cluster.look()).toHaveLength(1)
+    expect(cluster.nextInMs).toBeNull()
   })
 
   it('is counted on again with its next life sign', () => {
@@ -163,10 +228,9 @@ describe('after a restart of the database server', () => {
   it('a missing lock says nothing for one lease time', () => {
     const cluster = new Watched(self, peer)
     cluster.unlock(peer)
-    cluster.serverAgeMs = times.leaseTtlMs
-    expect(cluster.lookAfter(9_000)).toEqual([])
-    cluster.serverAgeMs = times.leaseTtlMs + 1
-    expect(cluster.look()).toMatchObject([{ incarnation: peer, why: 'connection lost' }])
+    cluster.restartServer(0)
+    expect(cluster.lookAfter(times.leaseTtlMs)).toEqual([])
+    expect(cluster.lookAfter(1)).toMatchObject([{ incarnation: peer, why: 'connection lost' }])
   })
 
   it('the loss of one’s own lock makes the loss of others say nothing for one lease time', () => {
@@ -177,11 +241,46 @@ describe('after a restart of the database server', () => {
     expect(cluster.lookAfter(1)).toMatchObject([{ incarnation: peer, why: 'connection lost' }])
   })
 
+  it('a lock that was seen since then and is missing was lost: its owner is doubtful and dead like at any other time', () => {
+    const cluster = new Watched(self, peer, other)
+    cluster.restartServer(100)
+    for (const incarnation of [peer, other]) cluster.unlock(incarnation)
+    cluster.look()
+    cluster.row(peer).locked = true
+    cluster.look()
+    cluster.unlock(peer)
+    cluster.beat(peer, other)
+    cluster.look()
+    expect(cluster.lookAfter(999)).toEqual([])
+    expect(cluster.doubted.map(({ incarnation }) => incarnation)).toEqual([peer])
+    expect(cluster.lookAfter(1)).toMatchObject([{ incarnation: peer, why: 'connection lost' }])
+  })
+
+  it('what was seen of a lock before the restart says nothing after it', () => {
+    const cluster = new Watched(self, peer)
+    cluster.look()
+    cluster.unlock(peer)
+    cluster.restartServer(100)
+    expect(cluster.lookAfter(2_000)).toEqual([])
+    expect(cluster.doubted).toEqual([])
+  })
+
+  it('the loss of one’s own lock does not hide that of a peer whose lock was seen since', () => {
+    const cluster = new Watched(self, peer)
+    cluster.watch.mistrustHints()
+    cluster.look()
+    cluster.unlock(peer)
+    expect(cluster.lookAfter(1_000)).toMatchObject([{ incarnation: peer, why: 'connection lost' }])
+  })
+
   it('a peer is still found dead by time', () => {
     const cluster = new Watched(self, peer)
     cluster.unlock(peer)
-    cluster.serverAgeMs = 1
-    expect(cluster.lookAfter(30_000)).toMatchObject([{ incarnation: peer, why: 'no heartbeat' }])
+    for (let look = 1; look < 120; look++) {
+      cluster.restartServer(1)
+      expect(cluster.lookAfter(250)).toEqual([])
+    }
+    expect(cluster.lookAfter(250)).toMatchObject([{ incarnation: peer, why: 'no heartbeat' }])
   })
 })
 

@@ -13,6 +13,7 @@ import { systemClock } from '../../platform/clock.js'
 export class SessionLock {
   private client: pg.Client | null = null
   private held = false
+  private wasHeld = false
   private pooled = false
   private released = false
   private taking: Promise<void> | null = null
@@ -25,6 +26,11 @@ export class SessionLock {
 
   isHeld(): boolean {
     return this.held
+  }
+
+  /** Whether it is held, or was and will be taken again: its absence then says something of a process that is silent as well. */
+  isClaimed(): boolean {
+    return this.wasHeld && !this.pooled
   }
 
   /** Takes the lock, or takes it again after its connection broke. Failing is no failure of the caller's. */
@@ -56,6 +62,7 @@ export class SessionLock {
         this.key,
       ])
       this.held = this.client === client && (rows[0]?.held ?? false)
+      this.wasHeld ||= this.held
     } catch (error) {
       this.forget()
       this.log.debug({ err: error }, 'session lock not taken')
