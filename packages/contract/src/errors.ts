@@ -366,6 +366,11 @@ export const errorCatalogue = {
     title: 'The server failed to answer',
     hint: 'The log line with this request_id has the cause. Repeating the call is safe for reads.',
   },
+  draining: {
+    status: 503,
+    title: 'The server is shutting down and hands out no more runs',
+    hint: 'Nothing was leased. Ask again: a load balancer that looks at GET /readyz sends the call to another server.',
+  },
   database_unavailable: {
     status: 503,
     title: 'The database does not answer',

@@ -1,4 +1,4 @@
-import type { JobDefinition } from '@carillon/contract'
+import { CarillonError, type JobDefinition } from '@carillon/contract'
 import { RemoteWatch } from '../cluster/postgres/remote-watch.js'
 import { RemoteWorkers } from '../cluster/postgres/remote-workers.js'
 import type { LeasesPort } from '../http/api.js'
@@ -96,7 +96,10 @@ export function composeRemote(context: Context): RemoteRole {
   return {
     services: [polling],
     leases: {
-      lease: (tenant, input, signal) => leases.lease(tenant, input, signal),
+      async lease(tenant, input, signal) {
+        if (polls.hasEnded) throw new CarillonError('draining', { retryAfterSeconds: 1 })
+        return leases.lease(tenant, input, signal)
+      },
       heartbeat: (tenant, input) => leases.heartbeat(tenant, input),
       close: (tenant, input) => closing.close(tenant, input),
     },
