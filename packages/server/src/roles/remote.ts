@@ -83,6 +83,7 @@ export function composeRemote(context: Context): RemoteRole {
     leaseMs: config.runLeaseSeconds * 1000,
     ...(traces !== null && {
       told: (run, { jobId }, at) => traces.runs.leasedFor(run, jobId, at),
+      isTraced: (traceId) => traces.tracing.wants(traceId),
     }),
   })
   const closing = new RemoteClosing({
