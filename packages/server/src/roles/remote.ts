@@ -97,10 +97,7 @@ export function composeRemote(context: Context): RemoteRole {
   return {
     services: [polling],
     leases: {
-      async lease(tenant, input, signal) {
-        if (polls.hasEnded) throw new CarillonError('draining', { retryAfterSeconds: 1 })
-        return leases.lease(tenant, input, signal)
-      },
+      lease: (tenant, input, signal) => (polls.hasEnded ? refused() : leases.lease(tenant, input, signal)),
       heartbeat: (tenant, input) => leases.heartbeat(tenant, input),
       close: (tenant, input) => closing.close(tenant, input),
     },
@@ -109,6 +106,10 @@ export function composeRemote(context: Context): RemoteRole {
     endPolls: () => polls.end(),
     close: () => record.giveUp(),
   }
+}
+
+function refused(): Promise<never> {
+  return Promise.reject(new CarillonError('draining', { retryAfterSeconds: 1 }))
 }
 
 /** Whoever asked to hear of this job, or of all runs, does. */
