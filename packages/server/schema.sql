@@ -719,6 +719,9 @@ CREATE TABLE carillon.fleet_sample (
   taken_at bigint NOT NULL,
   took_ms bigint NOT NULL,
   sample jsonb NOT NULL,
+  counts jsonb NOT NULL DEFAULT '{}'::jsonb,
+  counted_at bigint NOT NULL DEFAULT 0,
+  count_at bigint NOT NULL DEFAULT 0,
   CONSTRAINT fleet_sample_pkey PRIMARY KEY (single),
   CONSTRAINT fleet_sample_single_check CHECK (single)
 );
@@ -1266,7 +1269,17 @@ CREATE INDEX alert_silences_of_tenant ON carillon.alert_silences USING btree (te
 
 CREATE INDEX alerts_end_untold ON carillon.alerts USING btree (alert) WHERE ((resolved_at IS NOT NULL) AND (told = 'firing'::text) AND (route_at IS NULL));
 
+CREATE INDEX alerts_going_on ON carillon.alerts USING btree (tenant, alert DESC) WHERE (resolved_at IS NULL);
+
 CREATE INDEX alerts_latest ON carillon.alerts USING btree (tenant, alert DESC);
+
+CREATE INDEX alerts_of_fleet ON carillon.alerts USING btree (alert DESC) WHERE (tenant IS NULL);
+
+CREATE INDEX alerts_of_fleet_kind ON carillon.alerts USING btree (kind, alert DESC) WHERE (tenant IS NULL);
+
+CREATE INDEX alerts_of_job ON carillon.alerts USING btree (job, alert DESC) WHERE (job IS NOT NULL);
+
+CREATE INDEX alerts_of_kind ON carillon.alerts USING btree (tenant, kind, alert DESC);
 
 CREATE INDEX alerts_old ON carillon.alerts USING btree (resolved_at) WHERE (resolved_at IS NOT NULL);
 
@@ -1315,6 +1328,8 @@ CREATE INDEX jobs_collected ON carillon.jobs USING btree (ended_at) WHERE (state
 CREATE INDEX jobs_ended ON carillon.jobs USING btree (ended_at) WHERE (state = ANY (ARRAY['ended'::text, 'cancelled'::text, 'deleted'::text]));
 
 CREATE INDEX jobs_excluding ON carillon.jobs USING gin (((definition -> 'exclude'::text))) WHERE (((definition -> 'exclude'::text) <> '[]'::jsonb) AND (state = ANY (ARRAY['active'::text, 'paused'::text])));
+
+CREATE INDEX jobs_expecting ON carillon.jobs USING btree (job) WHERE ((definition ? 'expect'::text) AND (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text])));
 
 CREATE UNIQUE INDEX jobs_live_name ON carillon.jobs USING btree (tenant, name) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text]));
 

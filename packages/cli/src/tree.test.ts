@@ -357,7 +357,7 @@ describe('commands', () => {
       'GET /stats': {
         now: '2026-11-16T00:00:00Z',
         jobs: { active: 1234, paused: 0, ended: 0, cancelled: 0 },
-        queue: { ready: 1, running: 0, waiting_retry: 0, parked: 0, oldest_ready_ms: 1500 },
+        queue: { ready: 1, waiting: 3, running: 0, waiting_retry: 0, parked: 0, oldest_ready_ms: 1500 },
         last_minute: window,
         last_hour: window,
         dead_letters: 1,

@@ -127,7 +127,10 @@ export const ClusterView = Type.Object(
     queue: Type.Object({
       total: count('Runs in flight'),
       running: count('Held by a worker, and begun'),
-      ready: count('Could start now, and wait for a worker or a place'),
+      ready: count('The depth of the queue: due, and any worker with room could take them'),
+      waiting: count(
+        'Due, and they wait for a place of their job, or for a host that is not called at present',
+      ),
       ahead: count('Staged, or waiting for a retry'),
       parked: count('Of paused jobs: they go on when these are resumed'),
       oldest_ready_ms: count('How long the oldest of those that are ready has waited'),

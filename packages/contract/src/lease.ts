@@ -92,6 +92,10 @@ export const Lease = Type.Object(
     }),
     idempotency_key: Type.String({ description: 'The same for every attempt of a run' }),
     catch_up: Type.Boolean({ description: 'The tick had been missed and is run late' }),
+    traceparent: Type.String({
+      description:
+        'W3C trace context: one trace for all attempts of a run, one parent for each. Spans of the worker belong below it',
+    }),
     timeout_seconds: Type.Integer({ description: 'How long the attempt may take, counted from the lease' }),
     timeout_at: instant('When the server ends the attempt as failed (timeout), by the clock of the database'),
   },

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { type CarillonError, type ErrorCode, errorCatalogue } from './errors.js'
+import type { CarillonError } from './carillon-error.js'
+import { type ErrorCode, errorCatalogue } from './errors.js'
 
 /** RFC 9457 problem document, with the catalogue's code, the fields at fault and the request's id. */
 export const Problem = Type.Object(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CarillonError } from './errors.js'
+import { CarillonError } from './carillon-error.js'
 import {
   checkRetryRequest,
   onLostChoices,

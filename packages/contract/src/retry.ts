@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { CarillonError, type FieldProblem } from './errors.js'
+import { CarillonError, type FieldProblem } from './carillon-error.js'
 import { limits } from './limits.js'
 import { stringEnum } from './string-enum.js'
 

@@ -34,7 +34,10 @@ export const Stats = Type.Object(
       cancelled: count('Cancelled'),
     }),
     queue: Type.Object({
-      ready: count('Could start, and wait for a worker or a place'),
+      ready: count('The depth of the queue: due, and any worker with room could take them'),
+      waiting: count(
+        'Due, and they wait for a place of their job, or for a host that is not called at present',
+      ),
       running: count('Under way'),
       waiting_retry: count('Failed, and wait for the next attempt'),
       parked: count('Wait until their job is resumed'),

@@ -24,6 +24,10 @@ export const targetLimits = {
   path: 4_096,
 } as const
 
+/** What viewers and workers see in place of a header's or a variable's value. No target takes it: what was copied from them loses nothing. */
+export const hiddenValue = '••••••'
+const hidden = 'Their values are shown to operators and admins; others see •••••• in place of them.'
+
 export const HttpTarget = Type.Object(
   {
     type: Type.Literal('http'),
@@ -32,7 +36,8 @@ export const HttpTarget = Type.Object(
     headers: Type.Optional(
       texts(
         limits.headerValue,
-        'Sent with every delivery. Carillon-*, Webhook-*, Idempotency-Key and Traceparent are set by Carillon.',
+        'Sent with every delivery. Carillon-*, Webhook-*, Idempotency-Key and Traceparent are set by Carillon. ' +
+          hidden,
       ),
     ),
     body: Type.Optional(
@@ -88,7 +93,8 @@ export const CommandTarget = Type.Object(
     env: Type.Optional(
       texts(
         targetLimits.commandText,
-        'Added to PATH, HOME, LANG and TZ of the worker; nothing else is inherited. CARILLON_* is set by Carillon.',
+        'Added to PATH, HOME, LANG and TZ of the worker; nothing else is inherited. CARILLON_* is set by Carillon. ' +
+          hidden,
       ),
     ),
     cwd: Type.Optional(text(targetLimits.path, 'Absolute path of the working folder. Default: the worker’s')),

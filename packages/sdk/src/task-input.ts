@@ -1,6 +1,7 @@
 import type { FieldProblem } from '@carillon/contract'
 import type { SchemaIssue, StandardSchema } from './standard-schema.js'
 import type { TaskContext, TaskDefinition } from './task.js'
+import { inTrace, isTracing } from './trace-context.js'
 
 const nonRetryable = Symbol.for('carillon.non-retryable')
 const mostNamed = 10
@@ -43,6 +44,10 @@ export async function runTask(task: TaskDefinition, payload: unknown, ctx: TaskC
  * begins at once, and nobody can have stopped it yet.
  */
 export function beginTask(task: TaskDefinition, payload: unknown, ctx: TaskContext): unknown {
+  return isTracing() ? inTrace(ctx, () => begin(task, payload, ctx)) : begin(task, payload, ctx)
+}
+
+function begin(task: TaskDefinition, payload: unknown, ctx: TaskContext): unknown {
   return task.input === undefined ? task.run(payload, ctx) : runChecked(task, payload, ctx)
 }
 

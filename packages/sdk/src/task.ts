@@ -25,6 +25,11 @@ export interface TaskContext extends TaskEffects {
   /** True when the tick had been missed and is run late. */
   readonly catchUp: boolean
   /**
+   * W3C trace context of this attempt: pass it on as the header `traceparent`. It is the active context of the handler where OpenTelemetry is
+   * set up in its process.
+   */
+  readonly traceparent: string
+  /**
    * Aborts when the time is up or the attempt is no longer wanted: `signal.reason.reason` is timeout, cancelled, replaced,
    * lost or shutdown. Pass it to fetch and the like.
    */

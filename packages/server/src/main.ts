@@ -60,7 +60,7 @@ export interface RunningServer {
   /** What HTTP targets may reach from here, in words. */
   reach: string
   migrated: MigrationReport
-  /** Stops leasing and firing, finishes or hands back, gives partitions back, leaves. Safe to call twice. */
+  /** Stops leasing and firing, finishes or hands back, gives partitions back, stops listening, leaves. Safe to call twice. */
   stop(): Promise<void>
 }
 
@@ -243,12 +243,15 @@ function composeNode(
     for (const service of alerts.services) service.start()
     undo.push(() => access.watching.stop())
     access.watching.start()
+    undo.push(() => Promise.resolve(remote?.close()))
+    // After the drain: whoever asks meanwhile is told that this process leaves, and results of workers over HTTP are still taken.
+    undo.push(closeHttp)
     undo.push(() => drain({ scheduler, worker, remote, streams }, config.drainSeconds * 1000, log))
     if (http !== null) {
-      undo.push(closeHttp)
       standing.begin()
       undo.push(() => Promise.resolve(remote?.endPolls()))
       undo.push(() => Promise.resolve(streams?.end()))
+      undo.push(() => Promise.resolve(http.leave()))
     }
     undo.push(() => Promise.resolve(standing.leave()))
   }
@@ -384,7 +387,6 @@ async function drain(
   const services = [scheduler, worker, remote, streams].flatMap((role) => role?.services ?? [])
   await unwind(
     [
-      () => Promise.resolve(remote?.close()),
       async () => worker?.close(),
       async () => void (await Promise.all(services.map((service) => service.stop()))),
       async () => worker?.drain(withinMs),

@@ -176,7 +176,7 @@ const view: ClusterView = {
   unowned: 1,
   lag_ms: 45_000,
   timers_due: 2,
-  queue: { total: 5, running: 1, ready: 2, ahead: 2, parked: 4, oldest_ready_ms: 3_000 },
+  queue: { total: 5, running: 1, ready: 2, waiting: 3, ahead: 2, parked: 4, oldest_ready_ms: 3_000 },
   replays: { running: 1, paused: 0, ticks_left: 11 },
   brake: null,
   events: [],
@@ -190,7 +190,9 @@ describe('cluster', () => {
     )
     expect(text).toMatch(/^Partitions +1 of 2 owned: the ticks of the others wait; epochs 3 to 9$/m)
     expect(text).toMatch(/^Lag +45\.0 s, in 2 partitions$/m)
-    expect(text).toMatch(/^Queue +5 runs: 1 running, 2 ready, the oldest for 3\.0 s, 2 ahead, 4 parked$/m)
+    expect(text).toMatch(
+      /^Queue +5 runs: 1 running, 2 ready, the oldest for 3\.0 s, 3 wait for a place or a host, 2 ahead, 4 parked$/m,
+    )
     expect(text).toMatch(/^Catch-up +1 running, 0 paused, 11 ticks left$/m)
     expect(text).not.toContain('OWNER')
   })

@@ -80,6 +80,7 @@ function factsOf(view: ClusterView, { colors }: Look): [string, string][] {
   const lag =
     view.lag_ms === 0 ? 'none: nothing is due' : `${duration(view.lag_ms)}, in ${view.timers_due} partitions`
   const oldest = queue.ready === 0 ? '' : `, the oldest for ${duration(queue.oldest_ready_ms)}`
+  const waiting = queue.waiting === 0 ? '' : `, ${queue.waiting} wait for a place or a host`
   const parked = queue.parked === 0 ? '' : `, ${queue.parked} parked`
   return [
     [
@@ -89,7 +90,7 @@ function factsOf(view: ClusterView, { colors }: Look): [string, string][] {
     ['Lag', lag],
     [
       'Queue',
-      `${queue.total} runs: ${queue.running} running, ${queue.ready} ready${oldest}, ${queue.ahead} ahead${parked}`,
+      `${queue.total} runs: ${queue.running} running, ${queue.ready} ready${oldest}${waiting}, ${queue.ahead} ahead${parked}`,
     ],
     ['Catch-up', `${replays.running} running, ${replays.paused} paused, ${replays.ticks_left} ticks left`],
     ['Brake', view.brake === null ? 'off' : colors.yellow('on, see below')],

@@ -24,7 +24,7 @@ export function statsText(
     `${bold('Carillon')}  ${localTime(new Date(stats.now), look.timeZone)} ${look.timeZone}  ${stats.nodes.alive} ${stats.nodes.alive === 1 ? 'node' : 'nodes'}`,
     '',
     `Jobs     ${number(jobs.active)} active, ${number(jobs.paused)} paused, ${number(jobs.ended)} ended, ${number(jobs.cancelled)} cancelled`,
-    `Queue    ${number(queue.ready)} ready, ${number(queue.running)} running, ${number(queue.waiting_retry)} wait for a retry, ${number(queue.parked)} parked; the oldest waits ${paint(ms(waits))}`,
+    `Queue    ${number(queue.ready)} ready, ${number(queue.running)} running, ${number(queue.waiting)} wait for a place or a host, ${number(queue.waiting_retry)} for a retry, ${number(queue.parked)} parked; the oldest waits ${paint(ms(waits))}`,
     `Dead     ${stats.dead_letters === 0 ? green('0') : red(number(stats.dead_letters))} dead letters`,
     ...(catchUp.replays === 0
       ? []

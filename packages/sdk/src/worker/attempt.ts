@@ -56,6 +56,7 @@ function contextOf({ lease, stop, confirm }: Held, log: TaskLog): TaskContext {
     fencingToken: lease.fencing_token,
     idempotencyKey: lease.idempotency_key,
     catchUp: lease.catch_up,
+    traceparent: lease.traceparent,
     signal: stop.signal,
     async heartbeat(progress) {
       stop.signal.throwIfAborted()

@@ -55,6 +55,7 @@ class Server {
       fencing_token: this.tokens,
       idempotency_key: `key-${this.tokens}`,
       catch_up: false,
+      traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
       timeout_seconds: 60,
       timeout_at: '2026-11-02T09:01:00.000Z',
       ...more,

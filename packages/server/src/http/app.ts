@@ -7,6 +7,7 @@ import type { AccessPort, ApiPorts, HealthPort, MetricsPort } from './api.js'
 import { authenticate } from './authenticate.js'
 import { answerClientError } from './client-errors.js'
 import { parseJsonBody } from './json-body.js'
+import { hideValues } from './hidden-values.js'
 import { type KnownRoute, KnownRoutes } from './known-routes.js'
 import { collectOpenApi } from './openapi.js'
 import { answerError, answerUnknownRoute } from './problems.js'
@@ -183,6 +184,7 @@ function addApi(
     else done(refusedEncoding(encoding))
   })
   app.addHook('preValidation', inspectAddress)
+  hideValues(app)
   addJobRoutes(app, ports.jobs, ports.idempotency)
   addBulkRoute(app, ports.jobs, ports.idempotency, maxBulkBodyBytes)
   addJobChangeRoutes(app, ports.jobs, ports.idempotency)

@@ -21,6 +21,8 @@ export interface HttpServer {
   readonly url: string
   readonly port: number
   listen(): Promise<void>
+  /** Goes on answering, and lets no connection live on after its answer: whoever comes again is sent elsewhere by who balances the load. */
+  leave(): void
   /** Takes no new connection from now on, finishes what is in flight, and cuts off what does not finish in time. */
   close(): Promise<void>
   /** A request without a socket, for tests. */
@@ -67,6 +69,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       } catch (error) {
         throw explained(error, options)
       }
+    },
+    leave() {
+      closing = true
+      app.server.closeIdleConnections()
     },
     async close() {
       closing = true

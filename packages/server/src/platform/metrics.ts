@@ -28,7 +28,7 @@ export const metricsOfNode = ['carillon_process_', 'carillon_nodejs_'] as const
 
 const decisions = ['fired', 'skipped', 'deferred', 'overlap', 'taken', 'early', 'behind', 'refused'] as const
 const outcomes = ['success', 'failed', 'dead', 'cancelled', 'stale'] as const
-export const queueStates = ['ready', 'running', 'ahead', 'parked'] as const
+export const queueStates = ['ready', 'waiting', 'running', 'ahead', 'parked'] as const
 export const nodeRoles = ['api', 'scheduler', 'worker'] as const
 
 /**
@@ -107,7 +107,12 @@ export class Metrics implements LoopMetrics, DatabaseMetrics {
     'Runs handed back because the worker over HTTP never got the answer that named them',
   )
 
-  readonly queueRuns = this.gauge('queue_runs', 'Runs in the queue, by state, in the whole fleet', ['state'])
+  readonly queueRuns = this.gauge(
+    'queue_runs',
+    'Runs in the queue, in the whole fleet, by state. ready is the depth of the queue: any worker with room could take them. waiting: due, ' +
+      'and they wait for a place of their job or for their host',
+    ['state'],
+  )
   readonly queueOldestDue = this.gauge(
     'queue_oldest_due_age_seconds',
     'How long the oldest run that could start has waited, in the whole fleet',
@@ -128,7 +133,7 @@ export class Metrics implements LoopMetrics, DatabaseMetrics {
   )
   readonly sampleAge = this.gauge(
     'fleet_sample_age_seconds',
-    'Age of the sample that the fleet-wide gauges are taken from; -1 before the first',
+    'Age of the oldest numbers that the fleet-wide gauges are taken from; -1 before the first',
   )
 
   private readonly batches = this.histogram(

@@ -16,6 +16,6 @@ export class Standing {
   }
 
   leave(): void {
-    this.#away = 'shutting down'
+    this.#away = 'draining'
   }
 }

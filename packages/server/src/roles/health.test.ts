@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.js'
 import type { Membership } from '../cluster/membership.js'
-import type { FleetSample } from '../pipeline/monitor/fleet-sample.js'
+import type { FleetSigns } from '../pipeline/monitor/fleet-sample.js'
 import { systemClock } from '../platform/clock.js'
 import type { Service } from '../platform/service.js'
 import { Standing } from '../platform/standing.js'
@@ -36,7 +36,7 @@ const without = (withoutMs: number, isSpare = false) => ({
   ownership: { withoutMs: () => withoutMs, isSpare: () => isSpare, current: () => [] },
 })
 const owners = (count: number) => ({
-  fleet: { latest: () => ({ sample: { owners: count } as FleetSample, ageMs: 0 }) },
+  fleet: { latest: () => ({ sample: { owners: count } as FleetSigns, ageMs: 0 }) },
 })
 
 describe('live', () => {
@@ -67,7 +67,7 @@ describe('ready', () => {
     expect(await seen()).toEqual({ ok: true })
     expect(health.status().reasons.map(({ code }) => code)).not.toContain('draining')
     standing.leave()
-    expect(await seen()).toEqual({ ok: false, detail: 'shutting down' })
+    expect(await seen()).toEqual({ ok: false, detail: 'draining' })
     expect(health.status().reasons.map(({ code }) => code)).toContain('draining')
   })
 

@@ -35,6 +35,10 @@ export function composeMonitor(ground: Omit<Context, 'jobSeries' | 'traces'>): M
       ...{ clock, log, metrics },
     }),
     new Service({
+      ...{ name: 'fleet-count', intervalMs: sampleMs, runOnce: () => fleet.countOnce() },
+      ...{ clock, log, metrics },
+    }),
+    new Service({
       ...{ name: 'job-series', intervalMs: forgetMs, runOnce: () => jobSeries.runOnce() },
       ...{ clock, log, metrics },
     }),

@@ -1,4 +1,4 @@
-import type { JobDefinition } from '@carillon/contract'
+import { CarillonError, type JobDefinition } from '@carillon/contract'
 import { RemoteWatch } from '../cluster/postgres/remote-watch.js'
 import { RemoteWorkers } from '../cluster/postgres/remote-workers.js'
 import type { LeasesPort } from '../http/api.js'
@@ -83,6 +83,7 @@ export function composeRemote(context: Context): RemoteRole {
     leaseMs: config.runLeaseSeconds * 1000,
     ...(traces !== null && {
       told: (run, { jobId }, at) => traces.runs.leasedFor(run, jobId, at),
+      isTraced: (traceId) => traces.tracing.wants(traceId),
     }),
   })
   const closing = new RemoteClosing({
@@ -96,7 +97,7 @@ export function composeRemote(context: Context): RemoteRole {
   return {
     services: [polling],
     leases: {
-      lease: (tenant, input, signal) => leases.lease(tenant, input, signal),
+      lease: (tenant, input, signal) => (polls.hasEnded ? refused() : leases.lease(tenant, input, signal)),
       heartbeat: (tenant, input) => leases.heartbeat(tenant, input),
       close: (tenant, input) => closing.close(tenant, input),
     },
@@ -105,6 +106,10 @@ export function composeRemote(context: Context): RemoteRole {
     endPolls: () => polls.end(),
     close: () => record.giveUp(),
   }
+}
+
+function refused(): Promise<never> {
+  return Promise.reject(new CarillonError('draining', { retryAfterSeconds: 1 }))
 }
 
 /** Whoever asked to hear of this job, or of all runs, does. */

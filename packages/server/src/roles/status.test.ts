@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { judgeStatus, type StatusFacts } from './status.js'
 
 const sample = {
-  ...{ running: 0, ready: 0, waiting: 0, ahead: 0, parked: 0, oldest_ready_ms: 0, unowned: 0, owners: 1 },
-  ...{ oldest_due_ms: 0, dead_letters: 0, remote_workers: 0 },
+  ...{ oldest_ready_ms: 0, unowned: 0, owners: 1, oldest_due_ms: 0, remote_workers: 0 },
 }
 const well: StatusFacts = {
   ...{ silentMs: 200, longestSilenceMs: 2_000, away: null, lagBoundMs: 10_000 },
@@ -30,10 +29,10 @@ describe('how things are', () => {
     ['ticks_late', 'degraded', counted({ oldest_due_ms: 10_001 })],
     ['runs_late', 'degraded', counted({ oldest_ready_ms: 10_001 })],
     ['owns_nothing', 'degraded', { ownership: { withoutMs: 20_001, graceMs: 20_000 } }],
-    ['numbers_old', 'degraded', counted({}, 60_001)],
+    ['numbers_old', 'degraded', counted({}, 30_001)],
     ['numbers_old', 'degraded', { counted: null }],
     ['starting', 'degraded', { away: 'starting' }],
-    ['draining', 'degraded', { away: 'shutting down' }],
+    ['draining', 'degraded', { away: 'draining' }],
   ])('is told by %s, which makes it %s', (code, state, given) => {
     const judged = judgeStatus({ ...well, ...given })
     expect(judged.reasons.map((reason) => reason.code)).toEqual([code])
@@ -42,6 +41,7 @@ describe('how things are', () => {
 
   it.each<[string, Partial<StatusFacts>]>([
     ['a silence that is just short enough', { silentMs: 2_000 }],
+    ['numbers that are just young enough', counted({}, 30_000)],
     ['lags at their bounds', counted({ oldest_due_ms: 10_000, oldest_ready_ms: 10_000 })],
     ['a scheduler that has just lost its partitions', { ownership: { withoutMs: 20_000, graceMs: 20_000 } }],
     [
@@ -57,7 +57,7 @@ describe('how things are', () => {
     const facts = { ...well, ...counted({ unowned: 1 }), alive: { api: 1, scheduler: 0, worker: 0 } }
     const codes = (given: StatusFacts) => judgeStatus(given).reasons.map(({ code }) => code)
     expect(codes(facts)[0]).toBe('no_scheduler')
-    expect(codes({ ...facts, silentMs: 9_000, away: 'shutting down' })).toEqual([
+    expect(codes({ ...facts, silentMs: 9_000, away: 'draining' })).toEqual([
       'database_unreachable',
       'draining',
     ])

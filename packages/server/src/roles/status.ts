@@ -1,5 +1,5 @@
 import { type ServiceStatus, type StatusReason, statusReasons } from '@carillon/contract'
-import type { FleetSample } from '../pipeline/monitor/fleet-sample.js'
+import type { FleetSigns } from '../pipeline/monitor/fleet-sample.js'
 
 /** What a process knows when it is asked how things are. Nothing of it is asked for then. */
 export interface StatusFacts {
@@ -9,7 +9,7 @@ export interface StatusFacts {
   /** Why this process does not work at present. */
   away: string | null
   alive: ServiceStatus['alive']
-  counted: { sample: FleetSample; ageMs: number } | null
+  counted: { sample: FleetSigns; ageMs: number } | null
   /** Later than this is too late. */
   lagBoundMs: number
   /** Of a process that is to own partitions: how long it has owned none of its own, and from when on that is too long. */
@@ -18,8 +18,8 @@ export interface StatusFacts {
 
 type Reason = ServiceStatus['reasons'][number]
 
-/** Numbers that are older say nothing about now. */
-const oldestNumbersMs = 60_000
+/** Looked at every five seconds, within two: older ones say nothing about now. */
+const oldestNumbersMs = 30_000
 const partitions = 256
 
 const runbooks: Partial<Record<StatusReason, string>> = {

@@ -263,7 +263,7 @@ function composeTargets(
       connectionsPerOrigin: config.workerConcurrency,
       secretsOf,
     }),
-    task: createTaskTarget(tasks, { logFor }),
+    task: createTaskTarget(tasks, { ...isTraced, logFor }),
     command: createCommandTarget({
       ...isTraced,
       allowed: config.allowCommands,

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
-import { type CommandTarget, type FieldProblem, targetLimits } from '@carillon/contract'
+import { type CommandTarget, type FieldProblem, hiddenValue, targetLimits } from '@carillon/contract'
+import { hiddenProblem } from './hidden-problem.js'
 
 /** What keeps a command from ever being started. */
 export function commandProblems(target: CommandTarget): FieldProblem[] {
@@ -49,6 +50,9 @@ function environmentProblems(env: Readonly<Record<string, string>>): FieldProble
   return [
     ...tooMany,
     ...pointers.flatMap(({ name, pointer }) => nameProblems(name, pointer)),
+    ...pointers.flatMap(({ value, pointer }) =>
+      value === hiddenValue ? [{ pointer, ...hiddenProblem }] : [],
+    ),
     ...nulProblems(pointers.map(({ value, pointer }) => [pointer, value])),
   ]
 }

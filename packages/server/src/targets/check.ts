@@ -3,6 +3,7 @@ import {
   CarillonError,
   type CommandTarget,
   type FieldProblem,
+  hiddenValue,
   type HttpTarget,
   limits,
   type Target,
@@ -10,6 +11,7 @@ import {
 import { type AddressGuard, allowHint, blockedAddressMessage } from './address-guard.js'
 import { BodyTemplateError, parseBody } from './body-template.js'
 import { commandProblems } from './check-command.js'
+import { hiddenProblem } from './hidden-problem.js'
 import { isHeaderName, isHeaderValue, reservedHeader } from './headers.js'
 import { hasBody } from './http-exchange.js'
 import { rangeOf } from './success-codes.js'
@@ -151,6 +153,7 @@ function headerProblem(
       hint: 'Header names have no case: keep one.',
     }
   }
+  if (value === hiddenValue) return hiddenProblem
   if (isHeaderValue(value)) return undefined
   return {
     message: `The value of the header ${name} has characters that HTTP cannot carry.`,

@@ -49,6 +49,7 @@ test('a copy has all that the original has', () => {
       'runId',
       'scheduledAt',
       'signal',
+      'traceparent',
       'transaction',
     ].sort(),
   )

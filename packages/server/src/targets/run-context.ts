@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { effectsUnavailable, type Sql, type TaskContext, type TaskLog } from '@carillon/sdk'
+import { type IsTraced, traceparent } from './signing.js'
 import type { StopSwitch } from './stop-switch.js'
 import type { Attempt } from './target.js'
 
@@ -7,6 +8,7 @@ import type { Attempt } from './target.js'
 const attemptOf = Symbol('attempt')
 const stopOf = Symbol('stop')
 const logOf = Symbol('log')
+const tracedOf = Symbol('traced')
 
 /**
  * What a handler knows about its attempt. All properties are its own, so that a handler may copy it; what costs something
@@ -16,6 +18,7 @@ const logOf = Symbol('log')
 export class RunContext implements TaskContext {
   declare readonly runId: string
   declare readonly idempotencyKey: string
+  declare readonly traceparent: string
   declare readonly signal: TaskContext['signal']
   declare readonly log: TaskLog
   readonly jobId: string
@@ -28,13 +31,20 @@ export class RunContext implements TaskContext {
   readonly once: TaskContext['once']
   readonly transaction: TaskContext['transaction']
   readonly [attemptOf]: Attempt
-  readonly [stopOf]: StopSwitch;
+  readonly [stopOf]: StopSwitch
+  readonly [tracedOf]: IsTraced | undefined;
   [logOf]: TaskLog | ((attempt: Attempt) => TaskLog)
 
-  constructor(attempt: Attempt, stop: StopSwitch, logFor: (attempt: Attempt) => TaskLog) {
+  constructor(
+    attempt: Attempt,
+    stop: StopSwitch,
+    logFor: (attempt: Attempt) => TaskLog,
+    isTraced?: IsTraced,
+  ) {
     this[attemptOf] = attempt
     this[stopOf] = stop
     this[logOf] = logFor
+    this[tracedOf] = isTraced
     this.jobId = attempt.jobId
     this.jobName = attempt.jobName
     this.attempt = attempt.attempt
@@ -70,6 +80,7 @@ export class RunContext implements TaskContext {
 const madeWhenAsked = Object.entries({
   runId: shared((context) => context[attemptOf].runId),
   idempotencyKey: shared((context) => context[attemptOf].idempotencyKey),
+  traceparent: shared((context) => traceparent(context[attemptOf], context[tracedOf])),
   scheduledAt: shared((context) => new Date(context[attemptOf].scheduledAt)),
   signal: shared((context) => context[stopOf].signal),
   log: shared((context) => {

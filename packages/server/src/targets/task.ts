@@ -1,6 +1,7 @@
 import type { TaskTarget } from '@carillon/contract'
 import { beginTask, isNonRetryable, type TaskDefinition, type TaskLog } from '@carillon/sdk'
 import { cancelledBecause, type Ending, seconds, withinDeadline } from './deadline.js'
+import type { IsTraced } from './signing.js'
 import { RunContext } from './run-context.js'
 import type { Attempt, AttemptEffects, FailureReason, Outcome, Target } from './target.js'
 import type { TaskRegistry } from './task-registry.js'
@@ -9,6 +10,7 @@ import { describeThrown, keepResult } from './task-result.js'
 export interface TaskTargetOptions {
   /** Where a handler's `ctx.log` writes. Without it the lines are dropped. */
   logFor?: (attempt: Attempt) => TaskLog
+  isTraced?: IsTraced
 }
 
 /**
@@ -19,7 +21,7 @@ export function createTaskTarget(
   registry: TaskRegistry,
   options: TaskTargetOptions = {},
 ): Target<TaskTarget> {
-  const logFor = options.logFor ?? (() => silent)
+  const { logFor = () => silent, isTraced } = options
   return {
     type: 'task',
     deliver(target, attempt, stop) {
@@ -27,7 +29,7 @@ export function createTaskTarget(
       if (task === undefined) return Promise.resolve(unserved(target.task, registry.names()))
       const { effects } = attempt
       return withinDeadline(
-        (inner) => beginTask(task, attempt.payload, new RunContext(attempt, inner, logFor)),
+        (inner) => beginTask(task, attempt.payload, new RunContext(attempt, inner, logFor, isTraced)),
         attempt.timeoutMs,
         stop,
         // A transaction that the handler did not wait for is part of its time all the same.

@@ -14,6 +14,7 @@ import { judge } from '../pipeline/record/retry.js'
 import type { QueuedRun } from '../pipeline/register/change.js'
 import { defineJob } from '../pipeline/register/definition.js'
 import { type Way, wayFor } from '../pipeline/register/way.js'
+import { traceparent } from '../targets/signing.js'
 import { jobIdOf, newUuid, runIdOf } from '../platform/ids.js'
 import type { CalendarSet } from '../time/schedule.js'
 import { type Duration, millisecondsOf } from './duration.js'
@@ -316,15 +317,18 @@ export class TestEnv {
     const { log = noLog } = this.options
     const { id: jobId, definition } = job
     const idempotencyKey = idempotencyKeyOf({ due, origin, seq }, { jobId, definition })
+    const runId = runIdOf({ due, job: 1, origin, seq, partition: 0 })
+    const token = ++this.numbers
     return {
-      runId: runIdOf({ due, job: 1, origin, seq, partition: 0 }),
+      runId,
       jobId,
       jobName: job.name,
       scheduledAt: new Date(due),
       attempt: run.attempt,
-      fencingToken: ++this.numbers,
+      fencingToken: token,
       idempotencyKey,
       catchUp: run.catchUp,
+      traceparent: traceparent({ jobId, runId, token }),
       signal: stop.signal,
       heartbeat(progress) {
         if (progress !== undefined) log.info('progress', { progress })

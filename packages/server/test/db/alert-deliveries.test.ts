@@ -374,3 +374,19 @@ test('an alert whose rule is switched off is none: who was told of it hears that
   expect(await alerting.tell()).toMatchObject([{ event: 'resolved' }])
   expect(await alerting.open()).toMatchObject([{ muted: true }])
 })
+
+test('what a run said when it failed is told without the secrets in it', async () => {
+  const { alerting, job } = await failing()
+  await alerting.channel()
+  await house().query('UPDATE carillon.alerts SET resolved_at = carillon.now_ms() - 3600000')
+  const key = `car_${'k'.repeat(43)}`
+  const error = `no answer of "postgres://app:hunter2@db/x" with Authorization: Bearer hunter2, \\ https://h/?token=hunter2 ${key}`
+  for (let n = 0; n < 3; n++) await alerting.ended(job, { outcome: 'dead', error })
+  await alerting.look()
+  const [told] = await alerting.tell()
+  const text = JSON.stringify(told)
+  expect(text).toContain('no answer of')
+  expect(text).not.toContain('hunter2')
+  expect(text).not.toContain(key)
+  expect(JSON.stringify(await alerting.open())).not.toContain('hunter2')
+})

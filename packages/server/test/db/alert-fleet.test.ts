@@ -148,6 +148,34 @@ describe('ownership_churn', () => {
   })
 })
 
+test('ownership_churn that was raised goes on until partitions change hands less than half as often', async () => {
+  const alerting = new Alerting(house())
+  const takeAll = () => house().query('UPDATE carillon.partitions SET epoch = epoch + 1')
+  await alerting.lookAtOnce()
+  // Four times within ten minutes, a minute apart.
+  for (let n = 0; n < 4; n++) {
+    await house().clock.advance(60_000)
+    await takeAll()
+    await alerting.lookAtOnce()
+  }
+  expect(await alerting.open('ownership_churn')).toMatchObject([{ count: 1 }])
+  const afterFirst = 600_000 - 4 * 60_000
+  // The first has left the window, then the second: three, and two. Too few to raise it, too many to be over.
+  for (const ms of [afterFirst, 60_000]) {
+    await house().clock.advance(ms)
+    await alerting.lookAtOnce()
+    expect(await alerting.open('ownership_churn')).toMatchObject([{ count: 1 }])
+  }
+  await house().clock.advance(60_000)
+  await alerting.lookAtOnce()
+  expect(await alerting.open('ownership_churn')).toEqual([])
+  // Two more: three within the window. What is over is not raised by as much as kept it open.
+  await takeAll()
+  await takeAll()
+  await alerting.lookAtOnce()
+  expect(await alerting.open('ownership_churn')).toEqual([])
+})
+
 describe('the dead-man ping', () => {
   test('is sent once an interval while a scheduler is alive, by one of all processes, and stops with the last', async () => {
     const node = await house().node()

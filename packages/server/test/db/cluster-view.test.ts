@@ -99,7 +99,15 @@ describe('the cluster', () => {
     await hand().replay(job, { ...range, total: 5, done: 0, state: 'paused' })
     await hand().replay(job, { ...range, total: 99, done: 0, state: 'cancelled' })
     const { queue, replays } = await hand().account.cluster(null)
-    expect(queue).toEqual({ total: 6, running: 1, ready: 2, ahead: 2, parked: 1, oldest_ready_ms: 180_000 })
+    expect(queue).toEqual({
+      total: 6,
+      running: 1,
+      ready: 2,
+      waiting: 0,
+      ahead: 2,
+      parked: 1,
+      oldest_ready_ms: 180_000,
+    })
     expect(replays).toEqual({ running: 1, paused: 1, ticks_left: 11 })
   })
 })

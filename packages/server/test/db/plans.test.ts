@@ -87,7 +87,7 @@ const mayScan: Record<string, string[]> = {
 const intended: Record<string, string[]> = {
   'pipeline/alert/fleet-state.sql': ['timers_start'],
   'pipeline/alert/learned.sql': ['ledger_history'],
-  'pipeline/alert/waiting.sql': ['queue_ready', 'queue_waiting', 'timers_start', 'jobs_pkey'],
+  'pipeline/alert/waiting.sql': ['queue_ready', 'queue_waiting', 'timers_start', 'jobs_pkey', 'jobs_expecting'],
   'pipeline/archive/forget-effects.sql': ['effects_old'],
   'pipeline/effects/recall-effect.sql': ['effects_pkey'],
   'pipeline/effects/remember-effect.sql': ['effects_pkey'],
@@ -104,7 +104,7 @@ const intended: Record<string, string[]> = {
   'pipeline/fire/replay.sql': ['replays_pkey', 'queue_slot'],
   'pipeline/intervene/redrive-letter.sql': ['dead_letters_pkey', 'timers_pkey', 'jobs_pkey'],
   'pipeline/intervene/unannounced-letters.sql': ['dead_letters_latest_of_job'],
-  'pipeline/monitor/count-fleet.sql': ['timers_start'],
+  'pipeline/monitor/vital-signs.sql': ['timers_start', 'queue_ready'],
   'pipeline/queue/lease.sql': ['queue_ready', 'queue_waiting', 'queue_slot', 'queue_pkey'],
   'pipeline/queue/look.sql': ['queue_ready', 'queue_waiting', 'queue_slot'],
   'pipeline/queue/unserved.sql': ['queue_ready', 'queue_waiting'],

@@ -1,6 +1,7 @@
 import type { Lease } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
 import { incarnationOf } from '../../src/platform/ids.js'
+import { traceparent } from '../../src/targets/signing.js'
 import { RemoteApi } from '../kit/remote.js'
 import { putRuns, queueOf } from '../kit/rows.js'
 import { Tenant } from '../kit/tenants.js'
@@ -32,6 +33,9 @@ describe('a lease call', () => {
       attempt: 1,
       max_attempts: 9,
       catch_up: false,
+      traceparent: traceparent({
+        ...{ jobId: job.job_id, runId: run?.run_id ?? '', token: run?.fencing_token ?? 0 },
+      }),
       timeout_seconds: 40,
       idempotency_key: `${job.job_id}:${Math.floor((queued?.due ?? 0) / 1000)}`,
     })
@@ -200,7 +204,7 @@ describe('many calls that wait', () => {
     await api.waiting(2)
     api.endPolls()
     for (const call of calls) expect((await call).data).toEqual([])
-    expect((await api.call({ wait_seconds: 15 })).data).toEqual([])
+    await expect(api.call({ wait_seconds: 15 })).rejects.toMatchObject({ code: 'draining', status: 503 })
     expect(house().clock.monotonic()).toBe(began)
   })
 })

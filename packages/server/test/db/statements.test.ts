@@ -107,6 +107,8 @@ describe.each(sqlFiles)('%s', (file) => {
 
 /** The index depends on which filters are given, or on how much time is asked for. */
 const narrowed = [
+  join('pipeline', 'account', 'list-events.sql'),
+  join('pipeline', 'alert', 'list-alerts.sql'),
   join('pipeline', 'record', 'tail-ledger.sql'),
   join('pipeline', 'register', 'bulk', 'match-jobs.sql'),
 ]

@@ -5,6 +5,7 @@ import type { ServiceStatus } from '@carillon/contract'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { joinEmbeddedPostgres } from '../../src/db/embedded/index.js'
+import { PgProxy } from '../kit/pg-proxy.js'
 import { Carillon, temporaryFolder, until } from './support/carillon.js'
 import { useDatabases } from './support/databases.js'
 
@@ -66,6 +67,38 @@ describe('with the database gone', () => {
   })
 })
 
+describe('with a database that hangs', () => {
+  const databaseOf = useDatabases(join(folder.path, 'hanging'))
+
+  test('that is told within seconds, and nobody who asks waits for it; all is well when it answers again', async () => {
+    let goOn: (() => void) | null = null
+    let held = Promise.resolve()
+    const proxy = await PgProxy.listen(await databaseOf('hangs'), async () => {
+      await held
+      return 'pass' as const
+    })
+    const carillon = await up({ DATABASE_URL: proxy.url })
+    await until('all is well', async () => (await statusOf(carillon)).state === 'ok')
+    // Connections stay open, and nothing is answered: a deadline is all that tells.
+    held = new Promise((resolve) => (goOn = resolve))
+    const atOnce = () => ({ signal: AbortSignal.timeout(10_000) })
+    const down = await until('it is told', async () => {
+      const answer = await fetch(`${carillon.url}/api/v1/status`, atOnce())
+      const status = (await answer.json()) as ServiceStatus
+      return status.state === 'down' && status
+    })
+    expect(codes(down)).toEqual(['database_unreachable'])
+    expect((await fetch(`${carillon.url}/readyz`, atOnce())).status).toBe(503)
+    expect((await fetch(`${carillon.url}/healthz`, atOnce())).status).toBe(200)
+    expect((await fetch(`${carillon.url}/metrics`, atOnce())).status).toBe(200)
+    const resume = goOn as (() => void) | null
+    resume?.()
+    await until('all is well again', async () => (await statusOf(carillon)).state === 'ok')
+    await carillon.terminate()
+    await proxy.close()
+  })
+})
+
 describe('with ownership elsewhere', () => {
   const databaseOf = useDatabases(folder.path)
 
@@ -121,6 +154,13 @@ describe('with ownership elsewhere', () => {
       return codes(status).includes('ticks_late') && status
     })
     expect(late.state).toBe('degraded')
+    // One that also serves the API is ready, and says what it lacks.
+    const both = await up(env, 'api', 'scheduler')
+    const idle = await until('it has been without for long enough', async () => {
+      const status = await statusOf(both)
+      return codes(status).includes('owns_nothing') && status
+    })
+    expect([idle.node.partitions, (await asked(both, '/readyz')).status]).toEqual([0, 200])
     expect(late.lag_ms).toBeGreaterThan(1_000)
     expect(codes(late)).toContain('no_worker')
   })

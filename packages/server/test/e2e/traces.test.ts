@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Job } from '@carillon/contract'
+import type { Job, LeaseAnswer } from '@carillon/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Carillon, temporaryFolder, until } from './support/carillon.js'
 import { type CollectedSpan, Collector } from './support/collector.js'
@@ -122,6 +122,43 @@ test('a trigger begins the trace of its run, linked to the registration and to t
   )
   expect(root.links.map(refOf)).toEqual([refOf(register as CollectedSpan)])
   expect(one(spans, 'carillon lease').parentSpanId).toBe(root.spanId)
+})
+
+test('a worker over HTTP is told the trace of its run: register, fire, lease, deliver and close are connected', async () => {
+  const job = await server.client.jobs.create({
+    ...{ name: 'elsewhere', schedule: new Date(Date.now() + 500).toISOString() },
+    target: { type: 'task', task: 'elsewhere' },
+  })
+  const post = async <Answer>(path: string, body: object): Promise<Answer> => {
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await fetch(`${server.url}/api/v1/leases${path}`, {
+      ...{ method: 'POST', headers, body: JSON.stringify(body) },
+    })
+    return (await answer.json()) as Answer
+  }
+  const { worker_id, data } = await until('it was leased', async () => {
+    const answer = await post<LeaseAnswer>('', { tasks: ['elsewhere'], wait_seconds: 10 })
+    return answer.data.length === 1 && answer
+  })
+  const [leased] = data
+  const [, traceId = '', parent] = leased?.traceparent.split('-') ?? []
+  const result = { run_id: leased?.run_id, fencing_token: leased?.fencing_token, outcome: 'success' }
+  await post('/close', { worker_id, results: [result] })
+  const spans = await until('all spans have come', () => {
+    const found = collector.of(traceId)
+    return found.length === 4 && found
+  })
+  const [fire, lease] = [one(spans, 'carillon fire'), one(spans, 'carillon lease')]
+  const [deliver, close] = [one(spans, 'carillon deliver task'), one(spans, 'carillon close')]
+  // What the worker does hangs below the delivery itself.
+  expect(deliver.spanId).toBe(parent)
+  expect([lease.parentSpanId, deliver.parentSpanId, close.parentSpanId]).toEqual([
+    ...[fire.spanId, lease.spanId, deliver.spanId],
+  ])
+  const register = collector.spans.find(
+    ({ name, attributes }) => name === 'carillon register' && attributes['carillon.job.id'] === job.job_id,
+  )
+  expect(fire.links.map(refOf)).toEqual([refOf(register as CollectedSpan)])
 })
 
 test('runs that are left out say so to their targets, and go on all the same', async () => {

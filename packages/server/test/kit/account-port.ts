@@ -111,7 +111,7 @@ const someCluster: ClusterView = {
   unowned: 0,
   lag_ms: 0,
   timers_due: 0,
-  queue: { total: 0, running: 0, ready: 0, ahead: 0, parked: 0, oldest_ready_ms: 0 },
+  queue: { total: 0, running: 0, ready: 0, waiting: 0, ahead: 0, parked: 0, oldest_ready_ms: 0 },
   replays: { running: 0, paused: 0, ticks_left: 0 },
   brake: null,
   events: [],

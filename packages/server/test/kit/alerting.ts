@@ -36,6 +36,7 @@ interface Ended {
   catchUp?: boolean
   ticks?: number
   period?: number
+  error?: string
 }
 
 export const settledMs = 3_000
@@ -128,7 +129,7 @@ export class Alerting {
       [
         ...[now, due, outcome, skipped ? 0 : 1, catchUp, ticks, period === null ? null : due + period],
         ...[startedAt === null ? null : startedAt - lag, startedAt, skipped ? null : now, reason],
-        ...[outcome === 'failed' || outcome === 'dead' ? 'boom' : null, job.key],
+        ...[outcome === 'failed' || outcome === 'dead' ? (given.error ?? 'boom') : null, job.key],
       ],
     )
     return due

@@ -188,7 +188,7 @@ const noCounts = { fired: 0, success: 0, failed: 0, dead: 0, skipped: 0, lag_ms:
 const noStats: Stats = {
   now: '2026-11-01T09:00:00Z',
   jobs: { active: 0, paused: 0, ended: 0, cancelled: 0 },
-  queue: { ready: 0, running: 0, waiting_retry: 0, parked: 0, oldest_ready_ms: null },
+  queue: { ready: 0, waiting: 0, running: 0, waiting_retry: 0, parked: 0, oldest_ready_ms: null },
   last_minute: noCounts,
   last_hour: noCounts,
   dead_letters: 0,

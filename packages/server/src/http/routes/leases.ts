@@ -28,7 +28,7 @@ const leaseOperation = operation({
       schema: refTo(LeaseAnswer),
     },
   },
-  errors: [...bodyErrors, 'worker_not_found', 'worker_gone', ...commonErrors],
+  errors: [...bodyErrors, 'worker_not_found', 'worker_gone', 'draining', ...commonErrors],
 })
 
 const heartbeatOperation = operation({

@@ -8,10 +8,11 @@ import { believedMs, KeyRing, watchEveryMs } from './key-ring.js'
 function ringOver(keys: readonly string[]) {
   const clock = new ManualClock()
   const open = new Set(keys.map((key) => hashOfKey(key).toString('base64')))
-  const state = { asked: 0, away: false, open }
+  const state = { asked: 0, away: false, hangs: false, open }
   const run = (_statement: unknown, params: { hash?: Buffer; hashes?: Buffer[] }) => {
     state.asked += 1
     if (state.away) return Promise.reject(new Error('away'))
+    if (state.hangs) return new Promise(() => undefined)
     const found = (params.hashes ?? [params.hash as Buffer]).filter((hash) =>
       open.has(hash.toString('base64')),
     )
@@ -88,4 +89,15 @@ test('nothing is asked while no answer goes on', async () => {
   ring.watch(key).release()
   await ring.runOnce()
   expect(state.asked).toBe(0)
+})
+
+test('a database that does not answer is told to the caller in time, and the next call asks again', async () => {
+  const key = newKey()
+  const { ring, clock, state } = ringOver([key])
+  state.hangs = true
+  const waiting = expect(ring.identify(key)).rejects.toMatchObject({ code: 'database_unavailable' })
+  await clock.advance(3_000)
+  await waiting
+  state.hangs = false
+  expect(await ring.identify(key)).toMatchObject({ tenant: 1 })
 })

@@ -35,6 +35,8 @@ export interface Identity {
 export const believedMs = 500
 export const watchEveryMs = 400
 const mostRemembered = 10_000
+/** A database that hangs is told to whoever calls: a call that waits to be known is answered by nobody. */
+const lookUpWithinMs = 3_000
 /** A look that fails for this long is a revocation that this node may not have heard of. */
 const longestUnseenMs = 1_000
 
@@ -119,10 +121,25 @@ export class KeyRing {
   }
 
   private async lookUp(hash: Buffer): Promise<Identity | null> {
-    const [row] = await this.options.database.run(identifyStatement, { hash })
+    const [row] = await this.inTime(this.options.database.run(identifyStatement, { hash }))
     if (row === undefined) return null
     const { key_id: key, tenant, tenant_name: tenantName, name, role, expires_at: expiresAt } = row
     return { key, tenant, tenantName, name, role, expiresAt }
+  }
+
+  private async inTime<Result>(looking: Promise<Result>): Promise<Result> {
+    let callOff = () => undefined as void
+    const late = new Promise<never>((_, reject) => {
+      const detail = `Whose the key is was not answered within ${lookUpWithinMs / 1000} s.`
+      callOff = this.options.clock.after(lookUpWithinMs, () =>
+        reject(new CarillonError('database_unavailable', { detail })),
+      )
+    })
+    try {
+      return await Promise.race([looking, late])
+    } finally {
+      callOff()
+    }
   }
 
   private remember(name: string, entry: { until: number; identity: Promise<Identity | null> }): void {

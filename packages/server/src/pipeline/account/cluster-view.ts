@@ -35,6 +35,7 @@ interface LoadRow {
   total: number
   running: number
   ready: number
+  waiting: number
   ahead: number
   parked: number
   oldest_ready: number | null
@@ -108,6 +109,7 @@ export function viewCluster(database: Database, tenant: number | null): Promise<
         total: load.total,
         running: load.running,
         ready: load.ready,
+        waiting: load.waiting,
         ahead: load.ahead,
         parked: load.parked,
         oldest_ready_ms: load.oldest_ready === null ? 0 : load.now - load.oldest_ready,

@@ -1,5 +1,6 @@
 -- Events of a tenant and of the fleet: those that go on first, then the latest. A NULL tenant asks for all. Plain read of
--- a cold table. Index: alerts_open for those that go on, the primary key for the others.
+-- a cold table. Index: alerts_open or alerts_going_on for those that go on; all of them are read where others are asked for as well.
+-- @plan each-time
 -- @param tenant int
 -- @param open_only boolean
 -- @param most int

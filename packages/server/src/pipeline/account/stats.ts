@@ -14,6 +14,7 @@ import { utcText } from '../../time/iso-text.js'
 interface StatsRow {
   now: number
   ready: number
+  waiting: number
   running: number
   waiting_retry: number
   parked: number
@@ -106,6 +107,7 @@ export class Stats {
       jobs: { active: 0, paused: 0, ended: 0, cancelled: 0, ...row.jobs },
       queue: {
         ready: row.ready,
+        waiting: row.waiting,
         running: row.running,
         waiting_retry: row.waiting_retry,
         parked: row.parked,

@@ -46,8 +46,10 @@ interface NotificationRow {
 
 interface ListParams {
   tenant: number
+  of_tenant: boolean
+  of_fleet: boolean
   before: number
-  alert: number | null
+  least: number
   state: string | null
   kind: string | null
   job: number | null
@@ -85,7 +87,7 @@ export class Alerts {
     const [before = noCursor] = cursor === null ? [] : decodeCursor(cursor)
     const job = jobId === undefined ? null : await this.options.jobOf(tenant, jobId)
     const rows = await this.options.database.run(listStatement, {
-      ...{ tenant, before, alert: null, state, kind, job, most: limit + 1 },
+      ...{ tenant, ...scopesOf(kind), before, least: 0, state, kind, job, most: limit + 1 },
     })
     const page = rows.slice(0, limit)
     const last = page.at(-1)
@@ -98,7 +100,16 @@ export class Alerts {
     const alert = numberOfAlert(alertId)
     if (alert === null) throw new CarillonError('alert_not_found')
     const [row] = await database.run(listStatement, {
-      ...{ tenant, before: noCursor, alert, state: null, kind: null, job: null, most: 1 },
+      ...{
+        tenant,
+        ...scopesOf(null),
+        before: alert + 1,
+        least: alert,
+        state: null,
+        kind: null,
+        job: null,
+        most: 1,
+      },
     })
     if (row === undefined) throw new CarillonError('alert_not_found')
     const sent = await database.run(sentStatement, { tenant, alert })
@@ -124,6 +135,12 @@ export class Alerts {
     })
     return this.get(tenant, alertId)
   }
+}
+
+/** Whose alerts of this kind can be: one that nobody knows may be of a release that did. */
+function scopesOf(kind: string | null): Pick<ListParams, 'of_tenant' | 'of_fleet'> {
+  const scope = kind === null ? undefined : alertKindOf(kind)?.scope
+  return { of_tenant: scope !== 'fleet', of_fleet: scope === undefined || scope === 'fleet' }
 }
 
 function view(row: AlertRow): Alert {

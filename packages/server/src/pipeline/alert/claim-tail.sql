@@ -1,10 +1,20 @@
 -- Takes the tail of the ledger for one look, FOR UPDATE SKIP LOCKED. Answers from where to where: not beyond what may still be committed, not
--- more at once than a look can do (`slice_ms` of time, `most` rows, but all of one millisecond), nothing older than anybody would want
--- to hear of. After the clock was set back it goes on from now. Lock: the one row. Index: ledger_recorded (with by-index.sql).
+-- more at once than a look can do (`slice_ms` of time, `most` rows of which something may have to be said, by the condition of
+-- read-tail.sql, but all of one millisecond), nothing older than anybody would want to hear of. After the clock was set back it goes on from
+-- now. Lock: the one row. Index: ledger_recorded (with by-index.sql), alerts_open_of_job, jobs_expecting.
 -- @param settled_ms bigint
 -- @param oldest_ms bigint
 -- @param most int
-WITH clock AS MATERIALIZED (
+-- @param slow_ms bigint
+WITH ruled AS MATERIALIZED (
+  SELECT DISTINCT r.tenant FROM carillon.alert_rules r
+  WHERE r.kind = 'late_start' AND r.enabled AND r.params ? 'start_within_seconds'
+),
+expected AS MATERIALIZED (
+  SELECT EXISTS (SELECT FROM ruled)
+         OR EXISTS (SELECT FROM carillon.jobs e WHERE e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended')) AS by_any
+),
+clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now
 ),
 mine AS MATERIALIZED (
@@ -21,6 +31,12 @@ FROM slice s
 LEFT JOIN LATERAL (
   SELECT l.recorded_at FROM carillon.ledger l
   WHERE l.recorded_at >= s.since AND l.recorded_at < s.until
+    AND (l.outcome NOT IN ('success', 'stale') OR l.catch_up OR l.finished_at - l.started_at >= :slow_ms
+         OR l.job IN (SELECT h.job FROM carillon.job_health h)
+         OR l.job IN (SELECT a.job FROM carillon.alerts a WHERE a.job IS NOT NULL AND a.resolved_at IS NULL)
+         OR ((SELECT by_any FROM expected) AND (l.started_at - l.available_at >= 1000 OR l.finished_at - l.started_at >= 1000)
+             AND (l.tenant IN (SELECT r.tenant FROM ruled r)
+                  OR EXISTS (SELECT FROM carillon.jobs e WHERE e.job = l.job AND e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended')))))
   ORDER BY l.recorded_at
   OFFSET :most LIMIT 1
 ) beyond ON true

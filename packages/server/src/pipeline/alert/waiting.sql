@@ -1,14 +1,23 @@
 -- Runs that should have started, and have not: in the queue, without a worker, of jobs that expect to start within a time; and ticks that
 -- nobody has fired. By route and by partition, the oldest first, so many of each: what is behind them is no better off. Plain read.
--- Index: queue_ready and queue_waiting, one range each per route; timers_start, one range per partition; jobs' primary key.
+-- Where nobody expects anything, no rule and no job, none of it is read.
+-- Index: queue_ready and queue_waiting, one range each per route; timers_start, one range per partition; jobs_expecting, jobs' primary key.
 -- @plan each-time
 -- @param most int
 -- @param parked_until bigint
 WITH RECURSIVE clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now
 ),
+ruled AS MATERIALIZED (
+  SELECT DISTINCT r.tenant FROM carillon.alert_rules r
+  WHERE r.kind = 'late_start' AND r.params ? 'start_within_seconds'
+),
+expected AS MATERIALIZED (
+  SELECT EXISTS (SELECT FROM ruled)
+         OR EXISTS (SELECT FROM carillon.jobs e WHERE e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended')) AS by_any
+),
 lanes AS (
-  SELECT r.route, 1 AS place FROM (SELECT min(route) AS route FROM carillon.routes) r WHERE r.route IS NOT NULL
+  SELECT r.route, 1 AS place FROM (SELECT min(route) AS route FROM carillon.routes) r WHERE r.route IS NOT NULL AND (SELECT by_any FROM expected)
   UNION ALL
   SELECT (SELECT min(r.route) FROM carillon.routes r WHERE r.route > lanes.route), lanes.place + 1
   FROM lanes WHERE lanes.route IS NOT NULL AND lanes.place < 2000
@@ -33,13 +42,16 @@ late AS MATERIALIZED (
     WHERE t.partition = p.partition AND t.start_at <= clock.now - 1000
     ORDER BY t.start_at LIMIT :most
   ) unfired
+  WHERE (SELECT by_any FROM expected)
 )
 SELECT late.job, j.tenant, late.due, clock.now - late.since AS lag, j.id::text AS uuid, j.name, j.tags, j.expect
 FROM late CROSS JOIN clock
 CROSS JOIN LATERAL (
-  SELECT w.tenant, w.id, w.name, w.tags, w.definition, w.definition -> 'expect' AS expect
-  FROM carillon.jobs w WHERE w.job = late.job OFFSET 0
+  SELECT w.tenant, w.id, w.name, w.tags, w.definition -> 'expect' AS expect
+  FROM carillon.jobs w
+  WHERE w.job = late.job
+    AND (w.tenant IN (SELECT r.tenant FROM ruled r)
+         OR w.job IN (SELECT e.job FROM carillon.jobs e WHERE e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended')))
+  OFFSET 0
 ) j
 WHERE late.since < :parked_until
-  AND (j.definition ? 'expect' OR EXISTS (SELECT FROM carillon.alert_rules r
-                                          WHERE r.tenant = j.tenant AND r.kind = 'late_start' AND r.params ? 'start_within_seconds'))

@@ -35,9 +35,10 @@ const claimStatement = statement<{ every_ms: number; settled_ms: number }, Claim
 const keepStatement = statement<{ now: number; memory: string; pinged_at: number }, { looked_at: number }>(
   new URL('./keep-watch.sql', import.meta.url),
 )
-const sliceStatement = statement<{ settled_ms: number; oldest_ms: number; most: number }, Slice>(
-  new URL('./claim-tail.sql', import.meta.url),
-)
+const sliceStatement = statement<
+  { settled_ms: number; oldest_ms: number; most: number; slow_ms: number },
+  Slice
+>(new URL('./claim-tail.sql', import.meta.url))
 const keepTailStatement = statement<{ until: number; slice_ms: number }, { through: number }>(
   new URL('./keep-tail.sql', import.meta.url),
 )
@@ -70,7 +71,7 @@ const settledMs = 3_000
 const mostMs = 60_000
 /** After an outage of the watch itself: what is older is history, and told by nobody. */
 const oldestMs = 3_600_000
-/** So many rows of the ledger are judged in one look, and so many jobs between two breaths. */
+/** So many rows of the ledger of which something may have to be said are judged in one look, and so many jobs between two breaths. */
 const mostRows = 10_000
 const jobsAtOnce = 500
 /** A look that took longer is long enough: the next takes no more. Far below the deadline of a statement. */
@@ -145,7 +146,7 @@ export class Watch {
     const { clock } = this.options
     const began = clock.monotonic()
     await byIndex(runner)
-    const asked = { settled_ms: settledMs, oldest_ms: oldestMs, most: mostRows }
+    const asked = { settled_ms: settledMs, oldest_ms: oldestMs, most: mostRows, slow_ms: slowMs }
     const [slice] = await runner.run(sliceStatement, asked)
     if (slice === undefined) return false
     const { since, until, now } = slice

@@ -1,5 +1,4 @@
--- Keeps a sample for everybody. In the transaction of claim-sample.sql, which holds the one row.
--- @param took_ms bigint
+-- Keeps the signs for everybody. In the transaction of claim-sample.sql, which holds the one row.
 -- @param sample jsonb
-UPDATE carillon.fleet_sample SET taken_at = carillon.now_ms(), took_ms = :took_ms, sample = :sample
+UPDATE carillon.fleet_sample SET taken_at = carillon.now_ms(), sample = :sample
 RETURNING taken_at

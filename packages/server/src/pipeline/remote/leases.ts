@@ -11,6 +11,7 @@ import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
 import { incarnationName, incarnationOf, type RunIdentity, runIdOf } from '../../platform/ids.js'
 import type { Metrics } from '../../platform/metrics.js'
+import type { IsTraced } from '../../targets/signing.js'
 import { DefinitionCache } from '../definition-cache.js'
 import type { AttemptResult, CloseAnswer, LeasedRun, RunDefinition } from '../run.js'
 import { leaseView } from './lease-view.js'
@@ -47,6 +48,8 @@ export interface RemoteLeasesOptions {
   leaseMs: number
   /** Told of every run that a worker gets, where somebody traces them. */
   told?: (run: LeasedRun, definition: RunDefinition, at: number) => void
+  /** Which traces are kept: a worker is told so with the run. */
+  isTraced?: IsTraced
 }
 
 /**
@@ -188,14 +191,14 @@ export class RemoteLeases {
   }
 
   private async views(runs: LeasedRun[]): Promise<LeaseAnswer['data']> {
-    const { ports, databaseNow, metrics } = this.options
+    const { ports, databaseNow, metrics, isTraced } = this.options
     const now = databaseNow()
     const views: LeaseAnswer['data'] = []
     for (const run of runs) {
       const definition = await this.definitions.get(run, runs)
       metrics.startLag.observe(Math.max(0, now - run.availableAt) / 1000)
       if (definition !== null) this.options.told?.(run, definition, now)
-      if (definition !== null) views.push(leaseView(run, definition, now))
+      if (definition !== null) views.push(leaseView(run, definition, now, isTraced))
       else await ports.close(withoutDefinition(run, now))
     }
     return views

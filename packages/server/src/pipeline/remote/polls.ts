@@ -78,6 +78,11 @@ export class Polls<SeenLane extends Lane> {
     return this.waiting.size
   }
 
+  /** The process stops: a call that comes now would get nothing, at once, and come again at once. */
+  get hasEnded(): boolean {
+    return this.ended
+  }
+
   /** Runs for this call: as soon as there are some; none when the time is over, the caller hung up or the process stops. */
   async wait(ask: Ask, waitMs: number, signal: AbortSignal): Promise<LeasedRun[]> {
     const { clock } = this.options
