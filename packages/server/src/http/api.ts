@@ -258,6 +258,8 @@ export interface RunStreamPort {
 /** How things go, in numbers. */
 export interface StatsPort {
   get(tenant: number): Promise<Stats>
+  /** The history of the last minute; many who ask at once share one look. */
+  recent(tenant: number): Promise<StatsHistory>
   history(tenant: number, minutes: number): Promise<StatsHistory>
 }
 

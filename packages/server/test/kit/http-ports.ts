@@ -61,6 +61,7 @@ export class MemoryPorts implements ApiPorts {
   readonly operations = new MemoryOperations()
   readonly stats: StatsPort = {
     get: () => Promise.resolve(noStats),
+    recent: () => Promise.resolve({ now: noStats.now, through: noStats.now, step_seconds: 5, data: [] }),
     history: () => Promise.resolve({ now: noStats.now, through: noStats.now, step_seconds: 15, data: [] }),
   }
   /** Changes that were asked for, in order. */
