@@ -38,6 +38,7 @@ import type {
   HeartbeatAnswer,
   HeartbeatInput,
   Job,
+  JobDryRun,
   JobFilter,
   JobInput,
   JobPatch,
@@ -118,6 +119,9 @@ export interface JobsPort {
   pause(tenant: number, jobId: string, input: PauseInput): Promise<Job>
   resume(tenant: number, jobId: string): Promise<Job>
   edit(tenant: number, jobId: string, patch: JobPatch): Promise<Job>
+  /** What `create` and `edit` would come to: checked as they would be, and nothing is changed. */
+  tryCreate(tenant: number, input: JobInput): Promise<JobDryRun>
+  tryEdit(tenant: number, jobId: string, patch: JobPatch): Promise<JobDryRun>
   trigger(tenant: number, jobId: string, inside?: Inside): Promise<Run>
 }
 
