@@ -62,6 +62,43 @@ describe('jobs create', () => {
   })
 })
 
+describe('a dry run', () => {
+  it('of jobs create shows the ticks and registers nothing, and says what is wrong', async () => {
+    const args = ['jobs', 'create', 'only tried', '--schedule', '30 2 * * *', '--timezone', 'Europe/Madrid']
+    const { stdout, code } = await speak([...args, '--task', 'nobody', '--dry-run'])
+    expect(stdout).toMatch(/^✓ only tried would be registered\. Nothing was changed\.\nAt 02:30/)
+    expect(stdout).toMatch(/No live worker serves the task "nobody"/)
+    expect(stdout).toMatch(/LOCAL \(Europe\/Madrid\)/)
+    expect(code).toBe(0)
+    expect((await speak(['jobs', 'get', 'only tried'])).code).toBe(3)
+    const wrong = await speak(['jobs', 'create', 'only tried', '--schedule', '99 * * * *', '--dry-run'])
+    expect(wrong.stderr).toMatch(/^ {2}\/schedule: /m)
+    expect(wrong.code).toBe(1)
+  })
+
+  it('of jobs edit says what would change and changes nothing', async () => {
+    await create('edited by way of trial')
+    const name = 'edited by way of trial'
+    const tried = await speak([
+      'jobs',
+      'edit',
+      name,
+      '--schedule',
+      '@every 10m',
+      '--max-retries',
+      '1',
+      '--dry-run',
+    ])
+    expect(tried.stdout).toMatch(/would get version 2: schedule, max_retries/)
+    const same = await speak(['jobs', 'edit', name, '--schedule', '@every 5m', '--dry-run'])
+    expect(same.stdout).toMatch(/would stay as it is/)
+    expect(jsonOf<Job>(await speak(['jobs', 'get', name, '--json']))).toMatchObject({
+      schedule: '@every 5m',
+      version: 1,
+    })
+  })
+})
+
 describe('jobs pause and resume', () => {
   it('pauses with a reason and an end, shows both, and resumes', async () => {
     await create('held up')

@@ -34,7 +34,7 @@ const beside = [
   ...(['cancel_reason', 'warnings'] as const),
 ]
 export type JobDefinitionView = Omit<Job, (typeof beside)[number]>
-const JobDefinitionView = Type.Unsafe<JobDefinitionView>(Type.Omit(Job, [...beside]))
+export const JobDefinitionView = Type.Unsafe<JobDefinitionView>(Type.Omit(Job, [...beside]))
 
 export const JobVersion = Type.Object(
   {

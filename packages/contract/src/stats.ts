@@ -55,6 +55,9 @@ export type Stats = Static<typeof Stats>
 
 export const statsHistoryLimits = { minutes: 120, defaultMinutes: 60, steps: [5, 15, 60] } as const
 
+/** How long the pieces are that a stream of the numbers tells, and for how many minutes a history comes in the same. */
+export const statsPieces = { stepSeconds: 5, minutes: 20 } as const
+
 /** How things went: the counts of the last while, piece by piece. */
 export const StatsHistory = Type.Object(
   {

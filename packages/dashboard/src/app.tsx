@@ -44,6 +44,8 @@ export function App() {
     storeKey(null)
     setState({ is: 'login', refused })
   }, [])
+  // The same one always: whatever asks begins anew with another.
+  const refuse = useCallback(() => leave(true), [leave])
   const session = state.is === 'in' ? state.session : null
   const shared = useMemo<Shared | null>(
     () =>
@@ -54,10 +56,10 @@ export function App() {
           storeZone(choice)
           setZone(choice)
         },
-        onRefused: () => leave(true),
+        onRefused: refuse,
         toast,
       },
-    [session, zone, toast, leave],
+    [session, zone, toast, refuse],
   )
 
   if (state.is === 'login') return <Login refused={state.refused} onKey={enter} />

@@ -20,6 +20,11 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
   useEffect(() => {
     document.title = `${view?.title ?? 'Not found'} · Carillon`
   }, [view])
+  // What had the focus went with the view before: the keyboard goes on where the new one begins.
+  useEffect(() => {
+    if (document.activeElement === document.body)
+      document.getElementById('main')?.focus({ preventScroll: true })
+  }, [path])
   return (
     <div className="shell">
       <a className="skip-link" href="#main">

@@ -24,6 +24,7 @@ export type {
   BulkInput,
   BulkResult,
   ForecastQuery,
+  JobDryRun,
   JobQuery,
   JobVersion,
   KeyInput,

@@ -5,6 +5,7 @@ import type {
   BulkAnswer,
   BulkInput,
   Job,
+  JobDryRun,
   JobInput,
   JobList,
   JobPatch,
@@ -40,6 +41,8 @@ type NewJob = JobInput
 export interface JobCalls {
   readonly jobs: {
     create(input: NewJob, options?: OnceOptions): Promise<Job>
+    /** What `create` would come to: everything is checked, nothing is stored. */
+    tryCreate(input: NewJob): Promise<JobDryRun>
     /** Up to 10,000 with one call. Each has a result of its own; with `atomic` all are made, or none. */
     bulk(input: BulkInput, options?: OnceOptions): Promise<BulkAnswer>
     /** One page; pass its `next_cursor` for the next one. */
@@ -54,6 +57,8 @@ export interface JobCalls {
     delete(id: string): Promise<void>
     /** Changes the given fields, each as a whole; null: back to its default. `version`: only if it is the present one. */
     edit(id: string, patch: JobPatch): Promise<Job>
+    /** What `edit` would come to: everything is checked, nothing is changed. */
+    tryEdit(id: string, patch: JobPatch): Promise<JobDryRun>
     /** Nothing of it starts any more, until it is resumed or `until` has come. */
     pause(id: string, pause?: PauseInput): Promise<Job>
     resume(id: string): Promise<Job>
@@ -112,6 +117,8 @@ export function jobCalls(call: CallApi, exchange: (what: Call) => Promise<Answer
     jobs: {
       create: (input, options) =>
         call<Job>({ method: 'POST', path: jobsPath, body: input, idempotencyKey: keyOf(options) }),
+      tryCreate: (input) =>
+        call<JobDryRun>({ method: 'POST', path: jobsPath, query: { dry_run: 'true' }, body: input }),
       bulk: (input, options) =>
         call<BulkAnswer>({
           method: 'POST',
@@ -135,6 +142,13 @@ export function jobCalls(call: CallApi, exchange: (what: Call) => Promise<Answer
         await call({ method: 'DELETE', path: jobPath(id) })
       },
       edit: async (id, patch) => await call<Job>({ method: 'PATCH', path: jobPath(id), body: patch }),
+      tryEdit: async (id, patch) =>
+        await call<JobDryRun>({
+          method: 'PATCH',
+          path: jobPath(id),
+          query: { dry_run: 'true' },
+          body: patch,
+        }),
       ...jobActions(call),
       ...jobRuns(call, exchange),
       ...jobVersions(call),

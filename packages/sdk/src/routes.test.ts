@@ -44,6 +44,18 @@ const routes: [string, (client: Client) => Promise<unknown>, string, unknown?][]
   ],
   ['a job by its name', (c) => c.jobs.getByName('a/b'), 'GET /jobs/by-name/a%2Fb'],
   ['upsert', (c) => c.jobs.upsert('n', definition), 'PUT /jobs/by-name/n', definition],
+  [
+    'a job that is tried',
+    (c) => c.jobs.tryCreate({ name: 'n', ...definition }),
+    'POST /jobs?dry_run=true',
+    { name: 'n', ...definition },
+  ],
+  [
+    'an edit that is tried',
+    (c) => c.jobs.tryEdit('j', { max_retries: 1 }),
+    'PATCH /jobs/j?dry_run=true',
+    { max_retries: 1 },
+  ],
   ['cancel', (c) => c.jobs.cancel('j', { reason: 'r' }), 'POST /jobs/j/cancel', { reason: 'r' }],
   ['versions', (c) => c.jobs.versions('j', { limit: 2 }), 'GET /jobs/j/versions?limit=2'],
   ['a version', (c) => c.jobs.version('j', 3), 'GET /jobs/j/versions/3'],

@@ -165,3 +165,20 @@ test('a stream that waits to be opened again ends at once when it is told to', a
   const client = createClient({ url: 'http://carillon.test', fetch, sleep })
   expect(await take(client.runs.stream({ signal: leaving.signal }), 1)).toEqual([])
 })
+
+test('a stream of the numbers hands the pieces of the history on beside them', async () => {
+  const { client } = clientWith(() =>
+    stream(
+      'event: history\ndata: {"through":"a","data":[]}\n\nevent: stats\ndata: {"now":"1"}\n\n',
+      'event: history\ndata: {"through":"b","data":[]}\n\nevent: stats\ndata: {"now":"2"}\n\n',
+    ),
+  )
+  const through: string[] = []
+  const seen: string[] = []
+  for await (const { now } of client.statsStream({ onHistory: (pieces) => through.push(pieces.through) })) {
+    seen.push(now)
+    if (seen.length === 2) break
+  }
+  expect(seen).toEqual(['1', '2'])
+  expect(through).toEqual(['a', 'b'])
+})

@@ -1,4 +1,4 @@
-import type { Run, Stats } from '@carillon/contract'
+import type { Run, Stats, StatsHistory } from '@carillon/contract'
 import { type EventStreamOptions, streamEvents } from './event-stream.js'
 import type { TransportOptions } from './transport.js'
 
@@ -26,14 +26,21 @@ export async function* streamRuns(
   }
 }
 
-export type StatsStreamOptions = Omit<EventStreamOptions, 'after'>
+export interface StatsStreamOptions extends Omit<EventStreamOptions, 'after'> {
+  /**
+   * Told of each piece of five seconds once it is counted. What was before comes with `statsHistory`: asked for in `onOpen`, it
+   * leaves no gap.
+   */
+  onHistory?: (pieces: StatsHistory) => void
+}
 
 /** The numbers, every two seconds. */
 export async function* streamStats(
   transport: TransportOptions,
-  options: StatsStreamOptions = {},
+  { onHistory, ...options }: StatsStreamOptions = {},
 ): AsyncGenerator<Stats, void, undefined> {
   for await (const { event, data } of streamEvents(transport, { path: '/api/v1/stats/stream' }, options)) {
+    if (event === 'history') onHistory?.(JSON.parse(data) as StatsHistory)
     if (event === 'stats') yield JSON.parse(data) as Stats
   }
 }

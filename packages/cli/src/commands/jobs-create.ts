@@ -10,13 +10,14 @@ import { readInput } from '../read-input.js'
 import { payloadOf, withJobFlags } from '../job-flags.js'
 import { withSettings } from '../settings.js'
 import { UsageError } from '../usage.js'
+import { triedText } from '../views/dry-run.js'
 import { warningsOf } from '../views/jobs.js'
 
 const examples = `
 Examples:
   carillon jobs create ping --schedule '@every 5m' --http https://example.com/ping --method GET
   carillon jobs create report --schedule '0 9 * * 1' --timezone Europe/Madrid --task report --payload '{"week":1}'
-  carillon jobs create -f job.json`
+  carillon jobs create -f job.json --dry-run`
 
 /** `carillon jobs create`: registers a job from flags, or from a file that holds it as the API takes it. */
 export function jobsCreateCommand(): Command {
@@ -27,11 +28,19 @@ export function jobsCreateCommand(): Command {
       '-f, --file <file>',
       'JSON of the job as the API takes it; - reads stdin; excludes the flags below',
     )
+    .option('--dry-run', 'check everything and show what it would come to; nothing is registered')
   withJobFlags(command).addHelpText('after', examples)
   withSettings(withJson(command), 'client')
   command.action(async (name: string | undefined) => {
     const output = outputOf(command)
     const client = clientOf(command)
+    if (command.opts<CreateOptions>().dryRun === true) {
+      const tried = await client.jobs.tryCreate(await inputOf(command, name))
+      output.result(tried, () =>
+        triedText(tried, `${visible(tried.definition.name)} would be registered`, output.look),
+      )
+      return
+    }
     const job = await client.jobs.create(await inputOf(command, name))
     output.result(job, () => registered(job, output.look))
     for (const warning of warningsOf(job)) output.note(warning)
@@ -39,12 +48,12 @@ export function jobsCreateCommand(): Command {
   return command
 }
 
-type CreateOptions = JobFlags & { file?: string }
+type CreateOptions = JobFlags & { file?: string; dryRun?: boolean }
 
-const othersBesideFile = new Set(['file', 'json', 'url', 'profile'])
+const othersBesideFile = new Set(['file', 'dryRun', 'json', 'url', 'profile'])
 
 async function inputOf(command: Command, name: string | undefined): Promise<JobInput> {
-  const { file, ...flags } = command.opts<CreateOptions>()
+  const { file, dryRun: _dryRun, ...flags } = command.opts<CreateOptions>()
   if (file === undefined) return jobInputOf(name, { ...flags, ...(await payloadOf(flags)) })
   const also = Object.keys(command.opts()).filter((option) => !othersBesideFile.has(option))
   if (name !== undefined || also.length > 0) {

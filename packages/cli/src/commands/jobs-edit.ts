@@ -1,4 +1,4 @@
-import type { JobPatch } from '@carillon/sdk'
+import type { JobDryRun, JobPatch } from '@carillon/sdk'
 import { Command } from 'commander'
 import { clientOf } from '../client.js'
 import { findJob } from '../find-job.js'
@@ -9,6 +9,7 @@ import { visible } from '../output/visible.js'
 import { readInput } from '../read-input.js'
 import { append, withSettings } from '../settings.js'
 import { UsageError } from '../usage.js'
+import { triedText } from '../views/dry-run.js'
 import { changed, warningsOf } from '../views/jobs.js'
 
 const examples = `
@@ -26,6 +27,7 @@ export function jobsEditCommand(): Command {
     .option('--name <name>', 'another name')
     .option('--unset <field>', 'put a field back to its default; may be repeated', append)
     .option('--if-version <n>', 'only if this is still its version')
+    .option('--dry-run', 'check everything and show what it would come to; nothing is changed')
   withJobFlags(command).addHelpText('after', examples)
   withSettings(withJson(command), 'client')
   command.action(async (given: string) => {
@@ -33,6 +35,11 @@ export function jobsEditCommand(): Command {
     const client = clientOf(command)
     const patch = await patchOf(command)
     const found = await findJob(client, given, { liveOnly: true })
+    if (command.opts<EditOptions>().dryRun === true) {
+      const tried = await client.jobs.tryEdit(found.job_id, patch)
+      output.result(tried, () => triedText(tried, editedWords(found.name, tried), output.look))
+      return
+    }
     const job = await client.jobs.edit(found.job_id, patch)
     output.result(job, () => changed('Edited', job, output.look, `version ${job.version}`))
     for (const warning of warningsOf(job)) output.note(warning)
@@ -40,10 +47,22 @@ export function jobsEditCommand(): Command {
   return command
 }
 
-type EditOptions = JobFlags & { file?: string; name?: string; unset?: string[]; ifVersion?: string }
+function editedWords(name: string, { changed, version }: JobDryRun): string {
+  const what =
+    changed.length === 0 ? 'would stay as it is' : `would get version ${version}: ${changed.join(', ')}`
+  return `${visible(name)} ${visible(what)}`
+}
+
+type EditOptions = JobFlags & {
+  file?: string
+  name?: string
+  unset?: string[]
+  ifVersion?: string
+  dryRun?: boolean
+}
 
 async function patchOf(command: Command): Promise<JobPatch> {
-  const { file, name, unset = [], ifVersion, ...flags } = command.opts<EditOptions>()
+  const { file, name, unset = [], ifVersion, dryRun: _dryRun, ...flags } = command.opts<EditOptions>()
   const given = {
     ...(name !== undefined && { name }),
     ...fieldsOf({ ...flags, ...(await payloadOf(flags)) }),

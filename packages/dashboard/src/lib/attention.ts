@@ -20,9 +20,6 @@ export interface Known {
   events: readonly Event[]
 }
 
-/** What these events tell stands in the list already, with more to say. */
-const shownElsewhere = new Set(['dead_letter', 'breaker_open'])
-
 const lateMs = 10_000
 const starvedMs = 10_000
 
@@ -34,10 +31,23 @@ export function concernsOf({ stats, cluster, groups, targets, events }: Known): 
     ...targets.flatMap(targetConcern),
     ...groups.map(letterConcern),
     ...events
-      .filter(({ resolved_at: over, kind }) => over === null && !shownElsewhere.has(kind))
+      .filter((event) => event.resolved_at === null && !isShown(event, groups, targets))
       .map(eventConcern),
   ]
   return concerns.sort((a, b) => (a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1))
+}
+
+/** What such an event tells stands in the list already, with more to say. A host may be none of those that were asked for. */
+function isShown(
+  { kind, subject }: Event,
+  groups: readonly DeadLetterGroup[],
+  targets: readonly TargetHost[],
+): boolean {
+  if (kind === 'dead_letter') return groups.length > 0
+  return (
+    kind === 'breaker_open' &&
+    targets.some(({ host, breaker }) => host === subject && breaker.state !== 'closed')
+  )
 }
 
 function clusterConcerns(cluster: ClusterView | null): Concern[] {

@@ -1,5 +1,13 @@
-import { createContext, useCallback, useContext, useEffect, useRef, useState } from 'react'
-import { now } from './clock.js'
+import {
+  createContext,
+  useCallback,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import { beatOf } from './beat.js'
 import { isUnauthenticated, type Session } from './session.js'
 import type { ZoneChoice } from './format.js'
 
@@ -96,17 +104,10 @@ export function useVisible(): boolean {
   return visible
 }
 
-/** The time, told anew every so often, for "in 4 s". */
+/** The time, told anew every so often, for "in 4 s". A page has hundreds of these: all of one pace share one timer. */
 export function useNow(every = 1_000): number {
-  const [time, setTime] = useState(now)
-  const visible = useVisible()
-  useEffect(() => {
-    if (!visible) return
-    setTime(now())
-    const timer = setInterval(() => setTime(now()), every)
-    return () => clearInterval(timer)
-  }, [every, visible])
-  return time
+  const beat = beatOf(every)
+  return useSyncExternalStore(beat.subscribe, beat.time)
 }
 
 /** A value once it has rested: search as you type asks when the typing pauses. */

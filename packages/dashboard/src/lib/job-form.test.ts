@@ -1,6 +1,7 @@
 import type { Job } from '@carillon/contract'
 import { describe, expect, it } from 'vitest'
-import { emptyForm, formOf, inputOf, patchOf } from './job-form.js'
+import { ApiError } from '@carillon/sdk/browser'
+import { emptyForm, formOf, inputOf, patchOf, refusalOf } from './job-form.js'
 
 const job = {
   ...{
@@ -87,5 +88,39 @@ describe('the form of a job', () => {
   ])('asks for %s', (_, changes, field) => {
     const { problems } = inputOf({ ...emptyForm, name: 'n', target: { type: 'task', task: 't' }, ...changes })
     expect(Object.keys(problems)).toEqual([field])
+  })
+})
+
+describe('what the server refuses', () => {
+  const refused = (...errors: { pointer: string; message: string; hint?: string }[]) =>
+    refusalOf(
+      new ApiError({ status: 422, code: 'x', detail: 'd', hint: '', errors, requestId: undefined }),
+      emptyForm,
+    )
+
+  it('stands beside its field, also inside of it', () =>
+    expect(
+      refused(
+        { pointer: '/name', message: 'is taken' },
+        { pointer: '/exclude/0', message: 'is no calendar', hint: 'Make one.' },
+        { pointer: '/target/headers/X-A', message: 'is reserved' },
+        { pointer: '/target/url', message: 'is private' },
+        { pointer: '/target', message: 'a second word on it' },
+      ),
+    ).toEqual({
+      problems: {
+        name: 'is taken',
+        exclude: 'is no calendar Make one.',
+        headers: 'is reserved',
+        target: 'is private',
+      },
+      elsewhere: false,
+    }))
+
+  it('is told beside the button where the form has no such field, or it is about none', () => {
+    expect(refused({ pointer: '/max_concurrent', message: 'has no meaning' }).elsewhere).toBe(true)
+    expect(refused().elsewhere).toBe(true)
+    expect(refusalOf(new Error('offline'), emptyForm)).toEqual({ problems: {}, elsewhere: true })
+    expect(refusalOf(null, emptyForm)).toEqual({ problems: {}, elsewhere: false })
   })
 })

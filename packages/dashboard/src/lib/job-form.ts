@@ -1,4 +1,6 @@
 import type { Job, JobInput, JobPatch, Target } from '@carillon/contract'
+import { ApiError } from '@carillon/sdk/browser'
+import type { Problems } from './problems.js'
 
 /** What the form holds: texts, as people type them. Only what it shows is sent; the rest of a job stays as it is. */
 export interface JobForm {
@@ -82,7 +84,28 @@ export function formOf(job: Job): JobForm {
   }
 }
 
-export type Problems = Partial<Record<string, string>>
+/** Fields that the form has no place for are told beside the button. */
+export interface Refusal {
+  problems: Problems
+  elsewhere: boolean
+}
+
+/** Parts of a target that have a field of their own. */
+const ownFields = new Set(['headers', 'argv'])
+
+/** The server names what it refuses by a pointer: the message stands beside that field. */
+export function refusalOf(error: Error | null, form: JobForm): Refusal {
+  if (error === null) return { problems: {}, elsewhere: false }
+  const problems: Problems = {}
+  let elsewhere = !(error instanceof ApiError) || error.errors.length === 0
+  for (const { pointer, message, hint } of error instanceof ApiError ? error.errors : []) {
+    const [, top = '', part = ''] = pointer.split('/')
+    const field = top === 'target' && ownFields.has(part) ? part : top
+    if (!(field in form)) elsewhere = true
+    else if (problems[field] === undefined) problems[field] = [message, hint].filter(Boolean).join(' ')
+  }
+  return { problems, elsewhere }
+}
 
 /** What the form says, as the API takes it; `problems` by the field that is at fault. */
 export function inputOf(form: JobForm): { input: JobInput; problems: Problems } {

@@ -1,3 +1,4 @@
+import { ApiError } from '@carillon/sdk/browser'
 import { useEffect, useState } from 'react'
 import { useShared } from './hooks.js'
 
@@ -19,9 +20,10 @@ export function useJobNames(ids: readonly string[]): (id: string) => string {
       for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
         try {
           known.set(id, (await api.jobs.get(id)).name)
-        } catch {
-          // Deleted, or collected: its id is all there is.
-          known.set(id, id)
+        } catch (error) {
+          // Deleted, or collected: its id is all there is. Whoever did not answer is asked again.
+          if (error instanceof ApiError && error.status === 404) known.set(id, id)
+          else asked.delete(id)
         }
         setTurn((turn) => turn + 1)
       }

@@ -55,7 +55,3 @@ export function sessionOf(api: ApiCalls, self: Self, hasKey: boolean): Session {
 export function isUnauthenticated(error: unknown): boolean {
   return error instanceof ApiError && error.status === 401
 }
-
-export function isMissingRoute(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'route_not_found'
-}

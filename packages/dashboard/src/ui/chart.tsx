@@ -47,26 +47,33 @@ export function Chart({
 
   useEffect(() => {
     let gone = false
-    let watch: ResizeObserver | undefined
-    const draw = async () => {
-      const { makePlot } = await library()
+    let makePlot: Awaited<ReturnType<typeof library>>['makePlot'] | undefined
+    const draw = () => {
       const element = place.current
-      if (gone || element === null) return
-      plot.current = makePlot(element, { series, unit, zone, height, points }, data.current)
-      watch = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }))
-      watch.observe(element)
-    }
-    void draw()
-    const redraw = () => {
+      if (gone || element === null || makePlot === undefined) return
       plot.current?.destroy()
-      void draw()
+      plot.current = makePlot(element, { series, unit, zone, height, points }, data.current)
     }
+    const redraw = () => draw()
+    const watch = new ResizeObserver(() => {
+      const width = place.current?.clientWidth ?? 0
+      if (width > 0) plot.current?.setSize({ width, height })
+    })
+    if (place.current !== null) watch.observe(place.current)
+    library().then(
+      (loaded) => {
+        makePlot = loaded.makePlot
+        draw()
+      },
+      // An upgrade took the file away: the numbers beside it are shown all the same.
+      () => undefined,
+    )
     // Colours are read from the tokens when it is drawn: another theme draws anew.
     addEventListener('carillon:theme', redraw)
     return () => {
       gone = true
       removeEventListener('carillon:theme', redraw)
-      watch?.disconnect()
+      watch.disconnect()
       plot.current?.destroy()
       plot.current = null
     }

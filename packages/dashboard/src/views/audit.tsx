@@ -1,8 +1,9 @@
-import { useEffect, useState } from 'react'
 import { json } from '../lib/format.js'
-import { useQuery, useRested, useShared } from '../lib/hooks.js'
+import { useQuery, useShared } from '../lib/hooks.js'
 import { to } from '../lib/location.js'
-import { Link, setParams, useParam } from '../lib/router.js'
+import { Link, useParam } from '../lib/router.js'
+import { useTypedParam } from '../lib/typed-param.js'
+import { Columns } from '../ui/columns.js'
 import { Code, Empty, ErrorNote, PageHead, Skeleton } from '../ui/pieces.js'
 import { Time } from '../ui/time.js'
 import { Pager } from './jobs.js'
@@ -43,15 +44,7 @@ export default function Audit() {
         <div className="frame">
           <table className="grid">
             <caption className="unseen">Changes</caption>
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                <th scope="col">Actor</th>
-                <th scope="col">Action</th>
-                <th scope="col">Subject</th>
-                <th scope="col">Detail</th>
-              </tr>
-            </thead>
+            <Columns of={['When', 'Actor', 'Action', 'Subject', 'Detail']} />
             <tbody>
               {rows.map((entry) => (
                 <tr key={entry.entry_id}>
@@ -82,13 +75,7 @@ export default function Audit() {
 }
 
 function FilterField({ name, label }: { name: string; label: string }) {
-  const [value] = useParam(name)
-  const [text, setText] = useState(value)
-  const rested = useRested(text, 300)
-  useEffect(() => {
-    if (rested !== value) setParams({ [name]: rested, cursor: null })
-    // Only what was typed writes the address.
-  }, [rested])
+  const [text, setText] = useTypedParam(name, 300)
   return (
     <label className="inline">
       <span>{label}</span>

@@ -2,6 +2,7 @@ import type { ClusterView } from '@carillon/contract'
 import { useState } from 'react'
 import { count, duration, plural } from '../lib/format.js'
 import { useAction, useQuery, useShared } from '../lib/hooks.js'
+import { Columns } from '../ui/columns.js'
 import { Ask } from '../ui/dialog.js'
 import { TextField } from '../ui/field.js'
 import { Button, ErrorNote, Facts, Note, PageHead, Panel, Skeleton } from '../ui/pieces.js'
@@ -75,23 +76,19 @@ function Nodes({ nodes }: { nodes: ClusterView['nodes'] }) {
       <div className="frame">
         <table className="grid">
           <caption className="unseen">Nodes</caption>
-          <thead>
-            <tr>
-              <th scope="col">State</th>
-              <th scope="col">Node</th>
-              <th scope="col">Host</th>
-              <th scope="col">Roles</th>
-              <th scope="col" className="number">
-                Partitions
-              </th>
-              <th scope="col" className="number">
-                Last beat
-              </th>
-              <th scope="col">Since</th>
-              <th scope="col">Version</th>
-              <th scope="col">Says of itself</th>
-            </tr>
-          </thead>
+          <Columns
+            of={[
+              'State',
+              'Node',
+              'Host',
+              'Roles',
+              { number: 'Partitions' },
+              { number: 'Last beat' },
+              'Since',
+              'Version',
+              'Says of itself',
+            ]}
+          />
           <tbody>
             {nodes.map((node) => (
               <tr key={node.node} className={node.state === 'alive' ? '' : 'faded'}>
@@ -175,19 +172,7 @@ function Workers({ workers }: { workers: ClusterView['workers'] }) {
       <div className="frame">
         <table className="grid">
           <caption className="unseen">Workers over HTTP</caption>
-          <thead>
-            <tr>
-              <th scope="col">Worker</th>
-              <th scope="col">Tasks</th>
-              <th scope="col" className="number">
-                Runs
-              </th>
-              <th scope="col" className="number">
-                Last call
-              </th>
-              <th scope="col">Since</th>
-            </tr>
-          </thead>
+          <Columns of={['Worker', 'Tasks', { number: 'Runs' }, { number: 'Last call' }, 'Since']} />
           <tbody>
             {workers.data.map((worker) => (
               <tr key={worker.worker_id}>
@@ -216,12 +201,15 @@ function BrakeButton({ view, onChange }: { view: ClusterView; onChange: () => vo
   if (!mayWrite) return null
   if (view.brake !== null)
     return (
-      <Button
-        disabled={action.busy}
-        onClick={() => void action.run(() => api.brake.clear(), 'The brake is off').then(onChange)}
-      >
-        Take the brake off
-      </Button>
+      <>
+        <Button
+          disabled={action.busy}
+          onClick={() => void action.run(() => api.brake.clear(), 'The brake is off').then(onChange)}
+        >
+          Take the brake off
+        </Button>
+        {action.error !== null && <ErrorNote error={action.error} />}
+      </>
     )
   return (
     <>

@@ -5,7 +5,10 @@ import { useAction, useQuery, useShared } from '../lib/hooks.js'
 import { to } from '../lib/location.js'
 import { Link, navigate, setParams, useParam } from '../lib/router.js'
 import { useRowKeys } from '../lib/rows.js'
+import { Columns } from '../ui/columns.js'
+import { Confirm } from '../ui/confirm.js'
 import { Ask } from '../ui/dialog.js'
+import { TextField } from '../ui/field.js'
 import { Button, Empty, ErrorNote, PageHead, Panel, Progress, Skeleton } from '../ui/pieces.js'
 import { Status } from '../ui/status.js'
 import { Ago, Time } from '../ui/time.js'
@@ -108,27 +111,18 @@ function Discard({
   onDone: () => void
 }) {
   const { api } = useShared()
-  const action = useAction()
-  const submit = async () => {
-    if (
-      !(await action.run(() => api.deadLetters.discardAll({ fingerprint: group.fingerprint }), 'Discarded'))
-    )
-      return
-    onClose()
-    onDone()
-  }
   return (
-    <Ask
+    <Confirm
       title="Discard dead letters"
-      action={action}
       confirm={`Discard ${plural(group.count, 'run')}`}
-      danger
-      onSubmit={() => void submit()}
+      done="Discarded"
+      work={() => api.deadLetters.discardAll({ fingerprint: group.fingerprint })}
       onClose={onClose}
+      onDone={onDone}
     >
       <p>They cannot be re-driven any more. The ledger keeps what became of them.</p>
       <pre className="error-text">{group.pattern}</pre>
-    </Ask>
+    </Confirm>
   )
 }
 
@@ -231,6 +225,7 @@ function Letters({
 
 function LetterTable({ rows, onChange }: { rows: readonly DeadLetter[]; onChange: () => void }) {
   const { api, mayWrite } = useShared()
+  const [letter] = useParam('letter')
   const action = useAction()
   const act = async (work: () => Promise<unknown>, done: string) => {
     if (await action.run(work, done)) onChange()
@@ -240,56 +235,37 @@ function LetterTable({ rows, onChange }: { rows: readonly DeadLetter[]; onChange
       {action.error !== null && <ErrorNote error={action.error} />}
       <table className="grid">
         <caption className="unseen">Dead letters</caption>
-        <thead>
-          <tr>
-            <th scope="col">Job</th>
-            <th scope="col">Tick</th>
-            <th scope="col">Died</th>
-            <th scope="col" className="number">
-              Attempts
-            </th>
-            <th scope="col">Error</th>
-            {mayWrite && (
-              <th scope="col">
-                <span className="unseen">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
+        <Columns of={['Job', 'Tick', 'Died', { number: 'Attempts' }, 'Error']} actions={mayWrite} />
         <tbody>
-          {rows.map((letter) => (
-            <tr key={letter.run_id}>
+          {rows.map((row) => (
+            <tr key={row.run_id}>
               <td className="cut">
-                <Link className="name" href={to.run(letter.run_id)}>
-                  {letter.job}
+                <Link className="name" href={to.run(row.run_id)}>
+                  {row.job}
                 </Link>
               </td>
               <td className="nowrap">
-                <Time at={letter.scheduled_at} />
+                <Time at={row.scheduled_at} />
               </td>
               <td className="nowrap">
-                <Ago at={letter.dead_at} />
+                <Ago at={row.dead_at} />
               </td>
               <td className="number">
-                {letter.attempts}
-                {letter.round > 1 && <span className="aside"> round {letter.round}</span>}
+                {row.attempts}
+                {row.round > 1 && <span className="aside"> round {row.round}</span>}
               </td>
-              <td className="cut" title={letter.error ?? ''}>
-                {letter.error}
+              <td className="cut" title={row.error ?? ''}>
+                {row.error}
               </td>
               {mayWrite && (
                 <td className="row-actions">
                   <Button
                     disabled={action.busy}
-                    onClick={() =>
-                      void act(() => api.deadLetters.redrive(letter.run_id), 'Back in the queue')
-                    }
+                    onClick={() => void act(() => api.deadLetters.redrive(row.run_id), 'Back in the queue')}
                   >
                     Re-drive
                   </Button>
-                  <Button
-                    onClick={() => navigate(`${to.letters(letter.fingerprint)}&letter=${letter.run_id}`)}
-                  >
+                  <Button onClick={() => navigate(`${to.letters(row.fingerprint)}&letter=${row.run_id}`)}>
                     Edit
                   </Button>
                 </td>
@@ -298,50 +274,62 @@ function LetterTable({ rows, onChange }: { rows: readonly DeadLetter[]; onChange
           ))}
         </tbody>
       </table>
-      <EditLetter onDone={onChange} />
+      {letter !== '' && <EditLetter key={letter} id={letter} onDone={onChange} />}
     </div>
   )
 }
 
 /** A payload for this run alone, where the one it died of is wrong. */
-function EditLetter({ onDone }: { onDone: () => void }) {
-  const { api } = useShared()
-  const [id, setId] = useParam('letter')
-  const letter = useQuery(id === '' ? null : `letter ${id}`, () => api.deadLetters.get(id))
+function EditLetter({ id, onDone }: { id: string; onDone: () => void }) {
+  const { api, mayWrite } = useShared()
+  const letter = useQuery(`letter ${id}`, () => api.deadLetters.get(id))
   const action = useAction()
   const [text, setText] = useState<string | null>(null)
-  if (id === '' || letter.data === undefined) return null
-  const shown = text ?? JSON.stringify(letter.data.payload, null, 2)
-  const close = () => {
-    setText(null)
-    setId(null)
-  }
+  const close = () => setParams({ letter: null })
+  if (!mayWrite) return null
+  const { data } = letter
+  const shown = text ?? (data === undefined ? '' : JSON.stringify(data.payload, null, 2))
+  const wrong = text === null ? null : jsonProblem(text)
   const submit = async () => {
-    const work = async () =>
-      api.deadLetters.redrive(id, text === null ? {} : { payload: JSON.parse(shown) as unknown })
+    const work = () =>
+      api.deadLetters.redrive(id, text === null ? {} : { payload: JSON.parse(text) as unknown })
     if (!(await action.run(work, 'Back in the queue'))) return
     close()
     onDone()
   }
   return (
     <Ask
-      title={`Re-drive one run of ${letter.data.job}`}
+      title={data === undefined ? 'Re-drive one run' : `Re-drive one run of ${data.job}`}
       action={action}
       confirm="Re-drive"
+      disabled={data === undefined || wrong !== null}
       onSubmit={() => void submit()}
       onClose={close}
     >
-      <pre className="error-text">{letter.data.error}</pre>
-      <label className="field">
-        Payload for this run alone, JSON
-        <textarea
-          className="mono"
-          rows={8}
-          value={shown}
-          spellCheck={false}
-          onChange={(event) => setText(event.target.value)}
-        />
-      </label>
+      {letter.loading && <Skeleton rows={3} />}
+      {letter.error !== null && <ErrorNote error={letter.error} />}
+      {data !== undefined && (
+        <>
+          <pre className="error-text">{data.error}</pre>
+          <TextField
+            label="Payload for this run alone, JSON"
+            mono
+            rows={8}
+            value={shown}
+            onChange={setText}
+            problem={wrong}
+          />
+        </>
+      )}
     </Ask>
   )
+}
+
+function jsonProblem(text: string): string | null {
+  try {
+    JSON.parse(text)
+    return null
+  } catch (error) {
+    return `No JSON: ${(error as Error).message}`
+  }
 }

@@ -183,8 +183,11 @@ function BackfillDialog({ job, onClose }: DialogProps) {
     only_missing: missing,
     ...(reason !== '' && { reason }),
   }
-  const rested = useRested(JSON.stringify(input), 300)
-  const plan = useQuery(`backfill ${job.job_id} ${rested}`, () => api.jobs.countBackfill(job.job_id, input))
+  const asked = JSON.stringify(input)
+  const rested = useRested(asked, 300)
+  const plan = useQuery(`backfill ${job.job_id} ${rested}`, () =>
+    api.jobs.countBackfill(job.job_id, JSON.parse(rested) as BackfillInput),
+  )
   const submit = async () => {
     if (!(await action.run(() => api.jobs.backfill(job.job_id, input), 'The backfill has begun'))) return
     onClose()
@@ -196,7 +199,8 @@ function BackfillDialog({ job, onClose }: DialogProps) {
       title={`Backfill ${job.name}`}
       action={action}
       confirm={`Run ${count(ticks)} ${ticks === 1 ? 'tick' : 'ticks'}`}
-      disabled={ticks === 0}
+      // What was counted is what is begun.
+      disabled={ticks === 0 || asked !== rested}
       onSubmit={() => void submit()}
       onClose={onClose}
     >

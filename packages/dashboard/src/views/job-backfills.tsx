@@ -1,6 +1,7 @@
 import type { Backfill, Job } from '@carillon/contract'
 import { count, duration } from '../lib/format.js'
 import { useAction, useQuery, useShared } from '../lib/hooks.js'
+import { Columns } from '../ui/columns.js'
 import { Button, Empty, ErrorNote, Panel, Progress, Skeleton } from '../ui/pieces.js'
 import { Status } from '../ui/status.js'
 import { Ago, Time } from '../ui/time.js'
@@ -30,21 +31,7 @@ export function Backfills({ job }: { job: Job }) {
           <div className="frame">
             <table className="grid">
               <caption className="unseen">Backfills</caption>
-              <thead>
-                <tr>
-                  <th scope="col">State</th>
-                  <th scope="col">From</th>
-                  <th scope="col">To</th>
-                  <th scope="col">Progress</th>
-                  <th scope="col">Reason</th>
-                  <th scope="col">Asked</th>
-                  {mayWrite && (
-                    <th scope="col">
-                      <span className="unseen">Actions</span>
-                    </th>
-                  )}
-                </tr>
-              </thead>
+              <Columns of={['State', 'From', 'To', 'Progress', 'Reason', 'Asked']} actions={mayWrite} />
               <tbody>
                 {rows.map((one) => (
                   <BackfillRow

@@ -1,6 +1,7 @@
 import type { CommandTarget, HttpTarget, TaskTarget } from '@carillon/contract'
 import { useId } from 'react'
-import type { JobForm, Problems } from '../lib/job-form.js'
+import type { JobForm } from '../lib/job-form.js'
+import type { Problems } from '../lib/problems.js'
 import { Field, SelectField, TextField } from '../ui/field.js'
 import { Button, Panel } from '../ui/pieces.js'
 

@@ -1,16 +1,13 @@
 import type { Job, Run } from '@carillon/contract'
-import { useCallback } from 'react'
 import { duration, percentile, plural } from '../lib/format.js'
 import { useQuery, useShared } from '../lib/hooks.js'
 import { reasonText, stripOf, tallyOf } from '../lib/ledger.js'
-import { to } from '../lib/location.js'
-import { Link, navigate, setParams, useParam } from '../lib/router.js'
-import { useRowKeys } from '../lib/rows.js'
+import { Link, setParams, useParam } from '../lib/router.js'
 import { Chart } from '../ui/chart.js'
 import { Strip } from '../ui/strip.js'
 import { Empty, ErrorNote, Panel, Skeleton } from '../ui/pieces.js'
-import { RunStatusMark } from '../ui/status.js'
-import { Lag, Time, zoneFor } from '../ui/time.js'
+import { zoneFor } from '../ui/time.js'
+import { RunTable } from './run-table.js'
 import { WhyPanel } from './why.js'
 
 const trendRuns = 200
@@ -48,7 +45,9 @@ export function History({ job }: { job: Job }) {
       </Panel>
       {at !== '' && <WhyPanel jobId={job.job_id} at={at} zone={job.timezone} onClose={() => choose(null)} />}
       <Trend runs={runs.data} job={job} />
-      <RunRows runs={runs.data.slice(0, 30)} job={job} />
+      <Panel title="Runs" flush actions={<Link href={`/runs?job=${job.job_id}`}>All runs of this job</Link>}>
+        <RunTable rows={runs.data.slice(0, 30)} caption="Runs, the newest first" job={job} />
+      </Panel>
     </>
   )
 }
@@ -102,78 +101,6 @@ function Trend({ runs, job }: { runs: readonly Run[]; job: Job }) {
           { label: 'p95', hue: 'quiet', values: done.map(() => p95) },
         ]}
       />
-    </Panel>
-  )
-}
-
-function RunRows({ runs, job }: { runs: readonly Run[]; job: Job }) {
-  const open = useCallback((id: string) => navigate(to.run(id)), [])
-  const ids = runs.map(({ run_id: id }) => id)
-  const keys = useRowKeys(ids, open)
-  return (
-    <Panel title="Runs" flush actions={<Link href={`/runs?job=${job.job_id}`}>All runs of this job</Link>}>
-      <div className="frame">
-        <table className="grid">
-          <caption className="unseen">Runs, the newest first</caption>
-          <thead>
-            <tr>
-              <th scope="col">Outcome</th>
-              <th scope="col">Tick</th>
-              <th scope="col" className="number">
-                Started after
-              </th>
-              <th scope="col" className="number">
-                Took
-              </th>
-              <th scope="col" className="number">
-                Attempt
-              </th>
-              <th scope="col">Error or reason</th>
-            </tr>
-          </thead>
-          <tbody>
-            {runs.map((run, index) => (
-              <tr key={run.run_id} data-at={index === keys.at}>
-                <td>
-                  <RunStatusMark status={run.status} />
-                  {run.catch_up && <span className="aside"> caught up</span>}
-                </td>
-                <td className="nowrap">
-                  <Link className="name" href={to.run(run.run_id)}>
-                    <Time at={run.scheduled_at} zone={job.timezone} />
-                  </Link>
-                  {run.skipped_until !== null && (
-                    <span className="aside">
-                      {' '}
-                      {plural(run.skipped_count ?? 1, 'tick')} until{' '}
-                      <Time at={run.skipped_until} zone={job.timezone} />
-                    </span>
-                  )}
-                </td>
-                <td className="number">
-                  <Lag
-                    ms={
-                      run.started_at === null
-                        ? null
-                        : Date.parse(run.started_at) - Date.parse(run.scheduled_at)
-                    }
-                  />
-                </td>
-                <td className="number">
-                  <Lag ms={run.duration_ms} />
-                </td>
-                <td className="number">
-                  {run.attempt}
-                  {run.max_attempts !== null && <span className="aside"> of {run.max_attempts}</span>}
-                </td>
-                <td className="cut" title={run.error ?? ''}>
-                  {run.error ?? (run.reason === null ? '' : reasonText(run.reason))}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
     </Panel>
   )
 }

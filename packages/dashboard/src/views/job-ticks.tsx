@@ -2,6 +2,7 @@ import type { Job, Tick } from '@carillon/contract'
 import { useState } from 'react'
 import { utc, viewerZone, wall } from '../lib/format.js'
 import { useAction, useQuery, useShared } from '../lib/hooks.js'
+import { Columns } from '../ui/columns.js'
 import { Ask } from '../ui/dialog.js'
 import { TextField } from '../ui/field.js'
 import { Icon } from '../ui/icon.js'
@@ -33,21 +34,10 @@ export function NextTicks({ job }: { job: Job }) {
       <div className="frame">
         <table className="grid">
           <caption className="unseen">Ticks ahead</caption>
-          <thead>
-            <tr>
-              <th scope="col">In</th>
-              <th scope="col">Job: {job.timezone}</th>
-              <th scope="col">You: {viewerZone()}</th>
-              <th scope="col">UTC</th>
-              <th scope="col">State</th>
-              <th scope="col">Note</th>
-              {mayWrite && (
-                <th scope="col">
-                  <span className="unseen">Actions</span>
-                </th>
-              )}
-            </tr>
-          </thead>
+          <Columns
+            of={['In', `Job: ${job.timezone}`, `You: ${viewerZone()}`, 'UTC', 'State', 'Note']}
+            actions={mayWrite}
+          />
           <tbody>
             {ticks.data?.map((tick) => (
               <TickRow

@@ -1,11 +1,13 @@
 import type { Job, JobQuery, JobState, OperationFilter } from '@carillon/contract'
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { useCallback, useState } from 'react'
 import { scheduleText, targetText } from '../lib/format.js'
-import { useQuery, useRested, useShared } from '../lib/hooks.js'
+import { useQuery, useShared } from '../lib/hooks.js'
 import { rememberName } from '../lib/job-names.js'
 import { to } from '../lib/location.js'
 import { Link, navigate, setParams, useParam, usePlace } from '../lib/router.js'
 import { useRowKeys } from '../lib/rows.js'
+import { useTypedParam } from '../lib/typed-param.js'
+import { Columns } from '../ui/columns.js'
 import { Icon } from '../ui/icon.js'
 import { Button, Empty, ErrorNote, LinkButton, PageHead, Skeleton, Tags } from '../ui/pieces.js'
 import { RunStatusMark, Status } from '../ui/status.js'
@@ -63,7 +65,7 @@ export function JobsList() {
   const keys = useRowKeys(
     rows.map(({ job_id: id }) => id),
     open,
-    mayWrite,
+    { selectable: mayWrite, scope: JSON.stringify(filter) },
   )
   return (
     <>
@@ -119,22 +121,8 @@ function NoJobs({ filtered }: { filtered: boolean }) {
 }
 
 function SearchBox() {
-  const [q] = useParam('q')
   const [focus] = useParam('focus')
-  const [text, setText] = useState(q)
-  const rested = useRested(text)
-  // What this field wrote itself must not come back over what was typed since.
-  const written = useRef(q)
-  useEffect(() => {
-    if (rested === written.current) return
-    written.current = rested
-    setParams({ q: rested, cursor: null, focus: null })
-  }, [rested])
-  useEffect(() => {
-    if (q === written.current) return
-    written.current = q
-    setText(q)
-  }, [q])
+  const [text, setText] = useTypedParam('q', 150)
   return (
     <div className="search">
       <Icon name="search" />
@@ -264,9 +252,10 @@ function JobsTable({ rows, keys, selectable }: TableProps) {
     <div className="frame">
       <table className="grid">
         <caption className="unseen">Jobs</caption>
-        <thead>
-          <tr>
-            {selectable && (
+        <Columns
+          of={['Name', 'State', 'Schedule', 'Next run', 'Last run', 'Target']}
+          first={
+            selectable && (
               <th scope="col" className="pick">
                 <input
                   type="checkbox"
@@ -275,15 +264,9 @@ function JobsTable({ rows, keys, selectable }: TableProps) {
                   onChange={(event) => keys.selectAll(event.target.checked)}
                 />
               </th>
-            )}
-            <th scope="col">Name</th>
-            <th scope="col">State</th>
-            <th scope="col">Schedule</th>
-            <th scope="col">Next run</th>
-            <th scope="col">Last run</th>
-            <th scope="col">Target</th>
-          </tr>
-        </thead>
+            )
+          }
+        />
         <tbody>
           {rows.map((job, index) => (
             <JobRow key={job.job_id} job={job} at={index === keys.at} keys={keys} selectable={selectable} />

@@ -2,6 +2,7 @@ import type { ApiKey, RevealedKey, Role } from '@carillon/contract'
 import { useState } from 'react'
 import { useAction, useQuery, useShared } from '../lib/hooks.js'
 import { useParam } from '../lib/router.js'
+import { Columns } from '../ui/columns.js'
 import { Ask, Dialog } from '../ui/dialog.js'
 import { SelectField, TextField } from '../ui/field.js'
 import { Button, Code, Empty, ErrorNote, Note, PageHead, Skeleton } from '../ui/pieces.js'
@@ -68,19 +69,7 @@ function KeyTable({ rows, onAsk }: { rows: readonly ApiKey[]; onAsk: (asked: Ask
     <div className="frame">
       <table className="grid">
         <caption className="unseen">Keys</caption>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Role</th>
-            <th scope="col">State</th>
-            <th scope="col">Id</th>
-            <th scope="col">Made</th>
-            <th scope="col">Ends</th>
-            <th scope="col">
-              <span className="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <Columns of={['Name', 'Role', 'State', 'Id', 'Made', 'Ends']} actions />
         <tbody>
           {rows.map((key) => (
             <tr key={key.key_id} className={key.state === 'active' ? '' : 'faded'}>

@@ -1,11 +1,15 @@
 import type { LoadForecast, LoadSuggestion } from '@carillon/contract'
+import { useState } from 'react'
 import { count, plural, scheduleText, short, wall } from '../lib/format.js'
 import { useQuery, useShared } from '../lib/hooks.js'
 import { heatRows, levelOf } from '../lib/heat.js'
 import { to } from '../lib/location.js'
 import { Link, setParams, useParam } from '../lib/router.js'
+import type { Suggestion } from '../lib/spread.js'
 import { Button, Empty, ErrorNote, Note, PageHead, Panel, Skeleton } from '../ui/pieces.js'
+import { Status } from '../ui/status.js'
 import { Time, zoneFor } from '../ui/time.js'
+import { SpreadDialog } from './spread.js'
 
 /** What is coming: seven days by the hour, an hour by the minute, the hottest seconds by name, and what jitter would do. */
 export default function Load() {
@@ -58,7 +62,7 @@ export default function Load() {
           {hour !== '' && <HourPanel hour={hour} zone={zone} tag={tag} />}
           <div className="two">
             <Hottest hottest={forecast.data.hottest} />
-            <Suggestions />
+            <Suggestions onSpread={forecast.reload} />
           </div>
         </>
       )}
@@ -199,19 +203,41 @@ function Hottest({ hottest }: { hottest: LoadForecast['hottest'] }) {
   )
 }
 
-function Suggestions() {
+function Suggestions({ onSpread }: { onSpread: () => void }) {
   const { api } = useShared()
   const suggestion = useQuery('suggestion', () => api.load.suggestion())
+  const [chosen, setChosen] = useState<Suggestion | null>(null)
+  // The forecast is computed once a minute: until then it does not show what was done.
+  const [applied, setApplied] = useState<readonly string[]>([])
+  const done = () => {
+    if (chosen !== null) setApplied([...applied, keyOf(chosen)])
+    suggestion.reload()
+    onSpread()
+  }
   return (
     <Panel title="What jitter would do" aside="hottest seconds of the next 24 hours">
       {suggestion.loading && <Skeleton rows={3} />}
       {suggestion.error !== null && <ErrorNote error={suggestion.error} />}
-      {suggestion.data !== undefined && <SuggestionList suggestion={suggestion.data} />}
+      {suggestion.data !== undefined && (
+        <SuggestionList suggestion={suggestion.data} applied={applied} onApply={setChosen} />
+      )}
+      {chosen !== null && <SpreadDialog suggestion={chosen} onClose={() => setChosen(null)} onDone={done} />}
     </Panel>
   )
 }
 
-function SuggestionList({ suggestion }: { suggestion: LoadSuggestion }) {
+const keyOf = ({ schedule, timezone }: Suggestion) => JSON.stringify([schedule, timezone])
+
+function SuggestionList({
+  suggestion,
+  applied,
+  onApply,
+}: {
+  suggestion: LoadSuggestion
+  applied: readonly string[]
+  onApply: (one: Suggestion) => void
+}) {
+  const { mayWrite } = useShared()
   if (suggestion.suggestions.length === 0) return <Note kind="good">No second is hot enough to spread.</Note>
   return (
     <>
@@ -221,11 +247,19 @@ function SuggestionList({ suggestion }: { suggestion: LoadSuggestion }) {
       </p>
       <ul className="plain suggestions">
         {suggestion.suggestions.map((one) => (
-          <li key={`${scheduleText(one.schedule)} ${one.timezone}`}>
-            <p>
-              <strong>{plural(one.jobs, 'job')}</strong> at <code>{scheduleText(one.schedule)}</code>{' '}
-              <span className="aside">{one.timezone}</span>: jitter <strong>{one.jitter_seconds} s</strong>
-            </p>
+          <li key={keyOf(one)}>
+            <div className="line">
+              <span>
+                <strong>{plural(one.jobs, 'job')}</strong> at <code>{scheduleText(one.schedule)}</code>{' '}
+                <span className="aside">{one.timezone}</span>: jitter <strong>{one.jitter_seconds} s</strong>
+              </span>
+              <span className="spring" />
+              {applied.includes(keyOf(one)) ? (
+                <Status state="done" words="applied; the forecast follows within a minute" />
+              ) : (
+                mayWrite && <Button onClick={() => onApply(one)}>Apply…</Button>
+              )}
+            </div>
             <BeforeAfter before={one.before} after={one.after} />
             <p className="aside">
               {one.sample.slice(0, 3).map(({ job_id: id, name }) => (

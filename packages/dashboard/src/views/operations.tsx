@@ -2,6 +2,7 @@ import type { Operation } from '@carillon/contract'
 import { count, plural } from '../lib/format.js'
 import { useAction, useQuery, useShared } from '../lib/hooks.js'
 import { Link, useParam } from '../lib/router.js'
+import { Columns } from '../ui/columns.js'
 import { Button, Empty, ErrorNote, PageHead, Panel, Progress, Skeleton } from '../ui/pieces.js'
 import { Status } from '../ui/status.js'
 import { Ago } from '../ui/time.js'
@@ -40,15 +41,7 @@ export default function Operations() {
         <div className="frame">
           <table className="grid">
             <caption className="unseen">Operations</caption>
-            <thead>
-              <tr>
-                <th scope="col">Action</th>
-                <th scope="col">On</th>
-                <th scope="col">State</th>
-                <th scope="col">Progress</th>
-                <th scope="col">Asked</th>
-              </tr>
-            </thead>
+            <Columns of={['Action', 'On', 'State', 'Progress', 'Asked']} />
             <tbody>
               {rows.map((operation) => (
                 <tr key={operation.operation_id} className={operation.operation_id === id ? 'picked' : ''}>

@@ -1,4 +1,4 @@
-import type { ClusterView, Run, Stats, StatsHistory } from '@carillon/contract'
+import type { ClusterView, Run, Stats } from '@carillon/contract'
 import type { ReactNode } from 'react'
 import { concernsOf } from '../lib/attention.js'
 import { count, duration, plural, short } from '../lib/format.js'
@@ -7,6 +7,7 @@ import { useJobNames } from '../lib/job-names.js'
 import { reasonText } from '../lib/ledger.js'
 import { type LivePoint, useLiveStats } from '../lib/live.js'
 import { to } from '../lib/location.js'
+import { type Counts, lineOf, type Pieces, shownMinutes, stepSeconds } from '../lib/pieces.js'
 import { recentOf, whenOf } from '../lib/recent.js'
 import { Link } from '../lib/router.js'
 import { Chart } from '../ui/chart.js'
@@ -18,9 +19,8 @@ import { Ago, zoneFor } from '../ui/time.js'
 /** What did not run, why, and what to do: at the top. Numbers and charts below. */
 export function Overview() {
   const { api, seesFleet, mayWrite } = useShared()
-  const { stats, points, broken } = useLiveStats()
+  const { stats, points, pieces, broken } = useLiveStats()
   const cluster = useQuery(seesFleet ? 'cluster' : null, () => api.cluster(), { every: 5_000 })
-  const history = useQuery('history', () => api.statsHistory({ minutes: 30 }), { every: 10_000 })
   if (stats === null) return broken === null ? <Skeleton rows={8} /> : <ErrorNote error={broken} />
   const { active, paused, ended, cancelled } = stats.jobs
   const none = active + paused + ended + cancelled === 0
@@ -37,7 +37,7 @@ export function Overview() {
       {none && <FirstJob />}
       <Attention stats={stats} cluster={cluster} />
       <Tiles stats={stats} cluster={cluster.data ?? null} />
-      <Charts history={history.data} points={points} />
+      <Charts pieces={pieces} points={points} />
       <div className="two">
         <RecentPanel title="Did not succeed" statuses={['dead', 'failed']} empty="No run failed of late." />
         <RecentPanel title="Did not run" statuses={['skipped']} empty="No tick was passed over of late." />
@@ -72,18 +72,24 @@ function Attention({ stats, cluster }: { stats: Stats; cluster: Query<ClusterVie
     targets: targets.data?.data ?? [],
     events: events.data ?? [],
   })
-  if (groups.loading || targets.loading || events.loading) return <Skeleton rows={2} />
+  const asked = [groups, targets, events, cluster]
+  if (asked.some(({ loading }) => loading)) return <Skeleton rows={2} />
+  // Who was not answered does not know that all is well.
+  const unknown = asked.find(({ error }) => error !== null)?.error ?? null
+  if (concerns.length === 0 && unknown !== null) return <ErrorNote error={unknown} />
   if (concerns.length === 0)
     return (
       <div className="note good calm">
         <Icon name="check" size={16} />
         <div>
-          <strong>Nothing needs you.</strong> No dead letters, no open breaker, every partition has an owner.
+          <strong>Nothing needs you.</strong> No dead letters, no open breaker
+          {cluster.data !== undefined && ', every partition has an owner'}.
         </div>
       </div>
     )
   return (
     <section aria-label="Needs attention" className="concerns">
+      {unknown !== null && <ErrorNote error={unknown} />}
       {concerns.map(({ key, severity, title, why, todo, href }) => (
         <Link key={key} href={href} className={`concern ${severity}`}>
           <Icon name={severity === 'bad' ? 'cross' : 'warn'} size={16} />
@@ -180,18 +186,17 @@ function Tiles({ stats, cluster }: { stats: Stats; cluster: ClusterView | null }
   )
 }
 
-function Charts({ history, points }: { history: StatsHistory | undefined; points: readonly LivePoint[] }) {
+function Charts({ pieces: known, points }: { pieces: Pieces; points: readonly LivePoint[] }) {
   const { zone: choice } = useShared()
   const zone = zoneFor(choice, undefined)
-  const pieces = filled(history)
+  const pieces = lineOf(known)
   const times = pieces.map(({ at }) => at)
-  const step = history?.step_seconds ?? 15
-  const rate = (pick: (counts: StatsHistory['data'][number]['counts']) => number) =>
-    pieces.map(({ counts }) => (counts === null ? 0 : pick(counts) / step))
+  const rate = (pick: (counts: Counts) => number) =>
+    pieces.map(({ counts }) => (counts === null ? 0 : pick(counts) / stepSeconds))
   const lag = (name: 'p50' | 'p99') => pieces.map(({ counts }) => counts?.lag_ms?.[name] ?? null)
   return (
     <div className="charts">
-      <Panel title="Firings per second" aside="last 30 minutes">
+      <Panel title="Firings per second" aside={`last ${shownMinutes} minutes`}>
         <Chart
           label="Firings per second"
           zone={zone}
@@ -203,7 +208,7 @@ function Charts({ history, points }: { history: StatsHistory | undefined; points
           ]}
         />
       </Panel>
-      <Panel title="Start lag" aside="first attempts, last 30 minutes">
+      <Panel title="Start lag" aside={`first attempts, last ${shownMinutes} minutes`}>
         <Chart
           label="Start lag"
           zone={zone}
@@ -229,19 +234,6 @@ function Charts({ history, points }: { history: StatsHistory | undefined; points
       </Panel>
     </div>
   )
-}
-
-type Piece = { at: number; counts: StatsHistory['data'][number]['counts'] | null }
-
-/** Pieces in which nothing ended are not sent: the line goes to zero there, not across. */
-function filled(history: StatsHistory | undefined): Piece[] {
-  if (history === undefined) return []
-  const known = new Map(history.data.map(({ at, counts }) => [Date.parse(at) / 1_000, counts]))
-  const step = history.step_seconds
-  const end = Math.floor(Date.parse(history.through) / 1_000 / step) * step
-  const pieces: Piece[] = []
-  for (let at = end - 30 * 60; at < end; at += step) pieces.push({ at, counts: known.get(at) ?? null })
-  return pieces
 }
 
 interface RecentProps {

@@ -7,6 +7,7 @@ import { reasonText } from '../lib/ledger.js'
 import { to } from '../lib/location.js'
 import { Link } from '../lib/router.js'
 import { barsOf, spans } from '../lib/waterfall.js'
+import { Columns } from '../ui/columns.js'
 import {
   Button,
   Code,
@@ -239,18 +240,7 @@ function Attempts({ run }: { run: RunDetail }) {
       <div className="frame">
         <table className="grid">
           <caption className="unseen">Attempts, the newest first</caption>
-          <thead>
-            <tr>
-              <th scope="col">Attempt</th>
-              <th scope="col">Outcome</th>
-              <th scope="col">Started</th>
-              <th scope="col" className="number">
-                Took
-              </th>
-              <th scope="col">Error or reason</th>
-              <th scope="col">Worker</th>
-            </tr>
-          </thead>
+          <Columns of={['Attempt', 'Outcome', 'Started', { number: 'Took' }, 'Error or reason', 'Worker']} />
           <tbody>
             {run.attempts.toReversed().map((attempt) => (
               <tr key={`${attempt.round} ${attempt.attempt} ${attempt.recorded_at}`}>

@@ -1,16 +1,11 @@
 import type { Run, RunListQuery, RunStatus } from '@carillon/contract'
-import { useCallback } from 'react'
 import { useQuery, useShared } from '../lib/hooks.js'
 import { useJobNames } from '../lib/job-names.js'
-import { reasonText } from '../lib/ledger.js'
 import { merged, useLiveRuns } from '../lib/live.js'
-import { to } from '../lib/location.js'
-import { Link, navigate, setParams, useParam } from '../lib/router.js'
-import { useRowKeys } from '../lib/rows.js'
+import { setParams, useParam } from '../lib/router.js'
 import { Button, Empty, ErrorNote, Note, PageHead, Skeleton } from '../ui/pieces.js'
-import { RunStatusMark } from '../ui/status.js'
-import { Ago, Lag, Time } from '../ui/time.js'
 import { Pager } from './jobs.js'
+import { RunTable } from './run-table.js'
 
 const statuses = ['', 'running', 'pending', 'success', 'failed', 'dead', 'skipped', 'cancelled'] as const
 const pageSize = 50
@@ -70,7 +65,7 @@ export function RunsList() {
           )}
         </Empty>
       )}
-      {rows.length > 0 && <RunsTable rows={rows} />}
+      {rows.length > 0 && <RunTable rows={rows} caption="Runs" />}
       <Pager next={page.data?.next_cursor ?? null} shown={rows.length} />
     </>
   )
@@ -117,78 +112,6 @@ function RunFacets({ status, jobId }: { status: string; jobId: string }) {
           </button>
         </span>
       )}
-    </div>
-  )
-}
-
-function RunsTable({ rows }: { rows: readonly Run[] }) {
-  const nameOf = useJobNames(rows.map(({ job_id: id }) => id))
-  const open = useCallback((id: string) => navigate(to.run(id)), [])
-  const keys = useRowKeys(
-    rows.map(({ run_id: id }) => id),
-    open,
-  )
-  return (
-    <div className="frame">
-      <table className="grid">
-        <caption className="unseen">Runs</caption>
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col">Job</th>
-            <th scope="col">Tick</th>
-            <th scope="col" className="number">
-              Started after
-            </th>
-            <th scope="col" className="number">
-              Took
-            </th>
-            <th scope="col" className="number">
-              Attempt
-            </th>
-            <th scope="col">Error or reason</th>
-            <th scope="col">When</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((run, index) => (
-            <tr key={run.run_id} data-at={index === keys.at}>
-              <td>
-                <RunStatusMark status={run.status} />
-                {run.catch_up && <span className="aside"> caught up</span>}
-              </td>
-              <td className="cut">
-                <Link href={to.job(run.job_id)}>{nameOf(run.job_id)}</Link>
-              </td>
-              <td className="nowrap">
-                <Link className="name" href={to.run(run.run_id)}>
-                  <Time at={run.scheduled_at} />
-                </Link>
-              </td>
-              <td className="number">
-                <Lag
-                  ms={
-                    run.started_at === null ? null : Date.parse(run.started_at) - Date.parse(run.scheduled_at)
-                  }
-                />
-              </td>
-              <td className="number">
-                <Lag ms={run.duration_ms} />
-              </td>
-              <td className="number">
-                {run.attempt}
-                {run.max_attempts !== null && <span className="aside"> of {run.max_attempts}</span>}
-              </td>
-              <td className="cut" title={run.error ?? ''}>
-                {run.error ?? (run.reason === null ? '' : reasonText(run.reason))}
-              </td>
-              <td className="nowrap aside">
-                <Ago at={run.finished_at ?? run.started_at ?? run.scheduled_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </div>
   )
 }

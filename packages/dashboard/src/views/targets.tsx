@@ -5,6 +5,7 @@ import { useAction, useQuery, useShared } from '../lib/hooks.js'
 import { to } from '../lib/location.js'
 import { Link, navigate, setParams, useParam } from '../lib/router.js'
 import { useRowKeys } from '../lib/rows.js'
+import { Columns } from '../ui/columns.js'
 import { Ask } from '../ui/dialog.js'
 import { TextField } from '../ui/field.js'
 import { Button, Empty, ErrorNote, Facts, LinkButton, Note, PageHead, Panel, Skeleton } from '../ui/pieces.js'
@@ -65,23 +66,17 @@ function HostTable({ rows, chosen }: { rows: readonly TargetHost[]; chosen: stri
     <div className="frame">
       <table className="grid">
         <caption className="unseen">Hosts</caption>
-        <thead>
-          <tr>
-            <th scope="col">Host</th>
-            <th scope="col">Breaker</th>
-            <th scope="col" className="number">
-              Jobs
-            </th>
-            <th scope="col" className="number">
-              In flight
-            </th>
-            <th scope="col" className="number">
-              Waiting
-            </th>
-            <th scope="col">Limits</th>
-            <th scope="col">Last error</th>
-          </tr>
-        </thead>
+        <Columns
+          of={[
+            'Host',
+            'Breaker',
+            { number: 'Jobs' },
+            { number: 'In flight' },
+            { number: 'Waiting' },
+            'Limits',
+            'Last error',
+          ]}
+        />
         <tbody>
           {rows.map((row, index) => (
             <tr key={row.host} data-at={index === keys.at} className={row.host === chosen ? 'picked' : ''}>

@@ -33,7 +33,7 @@ export function WhyPanel({
   onClose: () => void
 }) {
   const { api } = useShared()
-  const why = useQuery(`why ${jobId} ${at}`, () => api.jobs.why(jobId, at))
+  const why = useQuery(`why ${jobId} ${at}`, () => api.jobs.why(jobId, at), { every: 5_000 })
   return (
     <Panel
       title="Why"

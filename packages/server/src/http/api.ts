@@ -38,6 +38,7 @@ import type {
   HeartbeatAnswer,
   HeartbeatInput,
   Job,
+  JobDryRun,
   JobFilter,
   JobInput,
   JobPatch,
@@ -118,6 +119,9 @@ export interface JobsPort {
   pause(tenant: number, jobId: string, input: PauseInput): Promise<Job>
   resume(tenant: number, jobId: string): Promise<Job>
   edit(tenant: number, jobId: string, patch: JobPatch): Promise<Job>
+  /** What `create` and `edit` would come to: checked as they would be, and nothing is changed. */
+  tryCreate(tenant: number, input: JobInput): Promise<JobDryRun>
+  tryEdit(tenant: number, jobId: string, patch: JobPatch): Promise<JobDryRun>
   trigger(tenant: number, jobId: string, inside?: Inside): Promise<Run>
 }
 
@@ -258,6 +262,8 @@ export interface RunStreamPort {
 /** How things go, in numbers. */
 export interface StatsPort {
   get(tenant: number): Promise<Stats>
+  /** The history of the last minute; many who ask at once share one look. */
+  recent(tenant: number): Promise<StatsHistory>
   history(tenant: number, minutes: number): Promise<StatsHistory>
 }
 

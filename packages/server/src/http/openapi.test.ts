@@ -177,6 +177,7 @@ describe('the OpenAPI document', () => {
         'Finding',
         'HttpTarget',
         'Job',
+        'JobDryRun',
         'JobInput',
         'OperationFilter',
         'JobList',

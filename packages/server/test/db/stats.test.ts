@@ -147,8 +147,13 @@ describe('the numbers', () => {
     const [one, two] = await Promise.all([stats.get(1), stats.get(1)])
     expect(two).toBe(one)
     expect(await stats.get(1)).toBe(one)
+    const [minute, same] = await Promise.all([stats.recent(1), stats.recent(1)])
+    expect(same).toBe(minute)
+    // One that was read before it was asked for could leave a gap to what a stream tells.
+    expect(await stats.history(1, 1)).not.toBe(minute)
     await house().clock.advance(1_100)
     expect(await stats.get(1)).not.toBe(one)
+    expect(await stats.recent(1)).not.toBe(minute)
   })
 
   test('of the last while come piece by piece, the oldest first, of one tenant and no further back than asked for', async () => {

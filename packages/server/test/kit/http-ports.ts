@@ -1,6 +1,7 @@
 import {
   CarillonError,
   type Job,
+  type JobDryRun,
   type JobInput,
   type Run,
   type RunDetail,
@@ -61,6 +62,7 @@ export class MemoryPorts implements ApiPorts {
   readonly operations = new MemoryOperations()
   readonly stats: StatsPort = {
     get: () => Promise.resolve(noStats),
+    recent: () => Promise.resolve({ now: noStats.now, through: noStats.now, step_seconds: 5, data: [] }),
     history: () => Promise.resolve({ now: noStats.now, through: noStats.now, step_seconds: 15, data: [] }),
   }
   /** Changes that were asked for, in order. */
@@ -121,6 +123,14 @@ export class MemoryPorts implements ApiPorts {
     pause: (_tenant, jobId, input) => this.change(jobId, { pause: input }),
     resume: (_tenant, jobId) => this.change(jobId, { resume: true }),
     edit: (_tenant, jobId, patch) => this.change(jobId, { edit: patch }),
+    tryCreate: (_tenant, input) => {
+      this.changes.push({ tryCreate: input })
+      return Promise.resolve(dryRunOf(jobFrom(input, 0)))
+    },
+    tryEdit: async (_tenant, jobId, patch) => {
+      this.changes.push({ tryEdit: patch })
+      return dryRunOf(await this.find(jobId))
+    },
     trigger: async (_tenant, jobId, inside) => {
       await this.change(jobId, { trigger: inside ?? true })
       return runOf(jobId, 1, { status: 'pending' })
@@ -284,6 +294,17 @@ export function jobFrom(input: JobInput, number: number): Job {
 function versionOf(job: Job): JobVersion {
   const { version, created_at: createdAt } = job
   return { version, created_at: createdAt, current: true, reason: null, changed: [], definition: job }
+}
+
+function dryRunOf(job: Job): JobDryRun {
+  return {
+    version: job.version,
+    changed: [],
+    definition: job,
+    description: 'In words',
+    ticks: [],
+    warnings: [],
+  }
 }
 
 export function runOf(jobId: string, number: number, given: Partial<Run> = {}): Run {

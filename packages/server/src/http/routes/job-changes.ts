@@ -1,4 +1,4 @@
-import { CancelJobInput, Job, JobPatch, PauseInput, Run } from '@carillon/contract'
+import { CancelJobInput, DryRunQuery, Job, JobDryRun, JobPatch, PauseInput, Run } from '@carillon/contract'
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import type { IdempotencyPort, JobsPort } from '../api.js'
@@ -71,12 +71,20 @@ const editOperation = operation({
   summary: 'Change fields of a job',
   description:
     'Fields that are not given stay as they are. The new version holds from the next tick on; runs in flight keep ' +
-    'the version that they were fired with.',
+    'the version that they were fired with. With `dry_run=true` everything is checked and nothing is changed: the answer ' +
+    'has the definition that the job would have, and its next ticks.',
   tag: 'jobs',
   params: jobParams,
   headers: ifMatchHeader,
+  querystring: DryRunQuery,
   body: refTo(JobPatch),
-  answers: { 200: { description: 'The job as it is now', schema: refTo(Job), headers: etagHeader } },
+  answers: {
+    200: {
+      description: 'The job as it is now; with dry_run: what it would come to',
+      schema: { anyOf: [refTo(Job), refTo(JobDryRun)] },
+      headers: etagHeader,
+    },
+  },
   errors: [
     ...bodyErrors,
     'invalid_if_match',
@@ -125,13 +133,15 @@ export function addJobChangeRoutes(app: FastifyInstance, jobs: JobsPort, idempot
       sendJob(reply, await jobs.cancel(await resolveTenant(request), request.params.job_id, request.body)),
   })
 
-  app.patch<{ Params: JobParams; Body: JobPatch }>('/jobs/:job_id', {
+  app.patch<{ Params: JobParams; Body: JobPatch; Querystring: DryRunQuery }>('/jobs/:job_id', {
     schema: editOperation,
     preValidation: (request, _reply, done) => done(request.body === undefined ? emptyBody() : undefined),
     handler: async (request, reply) => {
       const version = expectedVersion(request.headers['if-match'], request.body.version)
       const patch = typeof version === 'number' ? { ...request.body, version } : request.body
-      return sendJob(reply, await jobs.edit(await resolveTenant(request), request.params.job_id, patch))
+      const tenant = await resolveTenant(request)
+      if (request.query.dry_run === 'true') return jobs.tryEdit(tenant, request.params.job_id, patch)
+      return sendJob(reply, await jobs.edit(tenant, request.params.job_id, patch))
     },
   })
 }

@@ -1,5 +1,7 @@
 import {
+  DryRunQuery,
   Job,
+  JobDryRun,
   JobInput,
   JobList,
   jobOrders,
@@ -56,9 +58,14 @@ const createOperation = operation({
   operationId: 'createJob',
   summary: 'Register a job',
   tag: 'jobs',
+  description:
+    'With `dry_run=true` everything is checked and nothing is stored: the answer has the definition with its defaults and the ' +
+    'first ticks. A creation rate is not counted, and an Idempotency-Key is not looked at.',
   headers: idempotencyHeaders,
+  querystring: DryRunQuery,
   body: refTo(JobInput),
   answers: {
+    200: { description: 'dry_run: what it would come to', schema: refTo(JobDryRun) },
     201: {
       description: 'Registered, and kept through any crash',
       schema: refTo(Job),
@@ -117,11 +124,12 @@ const deleteOperation = operation({
 })
 
 export function addJobRoutes(app: FastifyInstance, jobs: JobsPort, idempotency: IdempotencyPort): void {
-  app.post<{ Body: JobInput }>('/jobs', {
+  app.post<{ Body: JobInput; Querystring: DryRunQuery }>('/jobs', {
     schema: createOperation,
     preValidation: (request, _reply, done) => done(request.body === undefined ? emptyBody() : undefined),
     handler: async (request, reply) => {
       const tenant = await resolveTenant(request)
+      if (request.query.dry_run === 'true') return jobs.tryCreate(tenant, request.body)
       const call = keyedCallOf(request)
       if (call !== null) {
         return keptOrRefused({ idempotency, tenant, call, request, reply }, async () => {

@@ -43,6 +43,14 @@ describe('GET /api/v1/stats/stream', () => {
     expect(await hear()).toMatch(/event: closing\ndata: \{"reason":"server_stops".*\}\n\n$/)
   })
 
+  it('tells from where on it will tell the history, before anybody asks for what was', async () => {
+    const ask = await setUp()
+    const answer = await ask('/stats/stream')
+    const words = await listener(answer)(/event: history\ndata: .*\n\n/)
+    const [, data = ''] = /event: history\ndata: (.*)\n\n/.exec(words) ?? []
+    expect(JSON.parse(data)).toMatchObject({ step_seconds: 5, data: [] })
+  })
+
   it('is none for a reader that hung up before the first numbers came', async () => {
     const ports = new MemoryPorts()
     const count = ports.stats.get.bind(ports.stats)

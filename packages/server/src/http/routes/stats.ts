@@ -7,6 +7,7 @@ import { EventStream } from '../event-stream.js'
 import { commonErrors, operation } from '../openapi.js'
 import { integersIn } from '../page.js'
 import { refTo } from '../schemas.js'
+import { StatsPieces } from '../stats-pieces.js'
 import { callerOf, resolveTenant } from '../tenant.js'
 
 const statsOperation = operation({
@@ -45,8 +46,10 @@ const streamOperation = operation({
   operationId: 'streamStats',
   summary: 'Watch how things go, as server-sent events',
   description:
-    'An event `stats` with Stats as data at once and then every two seconds. `closing`: the server stops, or your key was ' +
-    'revoked or has expired. A comment every 15 s.',
+    'An event `stats` with Stats as data at once and then every two seconds. An event `history` with StatsHistory as data at ' +
+    'once, without pieces, and then whenever a piece of five seconds is counted: `through` says up to where, and a piece in ' +
+    'which nothing ended is left out. What was before the first one, GET /stats/history has: asked for once the stream is ' +
+    'open, it leaves no gap. `closing`: the server stops, or your key was revoked or has expired. A comment every 15 s.',
   tag: 'operations',
   answers: {
     200: {
@@ -86,10 +89,12 @@ export function addStatsRoute(app: FastifyInstance, stats: StatsPort, clock: Clo
     exposeHeadRoute: false,
     handler: async (request, reply) => {
       const tenant = await resolveTenant(request)
-      // Refused before anything is sent, where the numbers cannot be had.
-      await stats.get(tenant)
+      // Refused before anything is sent, where the numbers cannot be had. And whoever asks for the history once the stream is
+      // open has all that was before it.
+      const [, { through }] = await Promise.all([stats.get(tenant), stats.recent(tenant)])
       const stream = new StatsStream(reply, {
         look: () => stats.get(tenant),
+        history: new StatsPieces(stats, tenant, Date.parse(through)),
         clock,
         onClosed: () => open.delete(stream),
       })
@@ -112,7 +117,12 @@ class StatsStream {
 
   constructor(
     reply: FastifyReply,
-    private readonly options: { look: () => Promise<Stats>; clock: Clock; onClosed: () => void },
+    private readonly options: {
+      look: () => Promise<Stats>
+      history: StatsPieces
+      clock: Clock
+      onClosed: () => void
+    },
   ) {
     this.events = new EventStream(
       reply,
@@ -141,8 +151,10 @@ class StatsStream {
   private async tell(): Promise<void> {
     // A look that fails is left out: the next one comes soon, and silence shows the reader that nothing is new.
     const seen = await this.options.look().catch(() => null)
+    const pieces = await this.options.history.next().catch(() => null)
     if (this.closed) return
     if (seen !== null) this.events.send('stats', null, JSON.stringify(seen))
+    if (pieces !== null) this.events.send('history', null, JSON.stringify(pieces))
     this.callOff = this.options.clock.after(toldEveryMs, () => void this.tell())
   }
 }

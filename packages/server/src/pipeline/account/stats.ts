@@ -54,18 +54,18 @@ const keptMs = 1_000
 const keptFactor = 20
 const mostTenants = 1_000
 
-/** How things go, in numbers. What many ask for within a moment is counted once. */
-export class Stats {
-  private readonly known = new Map<number, { until: number; answer: Promise<StatsView> }>()
+/** An answer for each tenant, for a moment: whoever asks meanwhile gets the one that is there, or is on its way. */
+class Kept<Answer> {
+  private readonly known = new Map<number, { until: number; answer: Promise<Answer> }>()
 
-  constructor(private readonly options: { database: Database; clock: Clock }) {}
+  constructor(private readonly clock: Clock) {}
 
-  get(tenant: number): Promise<StatsView> {
-    const { clock } = this.options
+  get(tenant: number, ask: () => Promise<Answer>): Promise<Answer> {
+    const { clock } = this
     const begun = clock.monotonic()
     const known = this.known.get(tenant)
     if (known !== undefined && begun < known.until) return known.answer
-    const entry = { until: Number.POSITIVE_INFINITY, answer: this.count(tenant) }
+    const entry = { until: Number.POSITIVE_INFINITY, answer: ask() }
     this.known.delete(tenant)
     this.known.set(tenant, entry)
     for (const oldest of this.known.keys()) if (this.known.size > mostTenants) this.known.delete(oldest)
@@ -76,8 +76,28 @@ export class Stats {
     entry.answer.then(keep, () => this.known.delete(tenant))
     return entry.answer
   }
+}
 
-  /** In pieces that are long enough for some two hundred of them. */
+/** How things go, in numbers. What many ask for within a moment is counted once. */
+export class Stats {
+  private readonly numbers: Kept<StatsView>
+  private readonly minutes: Kept<StatsHistory>
+
+  constructor(private readonly options: { database: Database; clock: Clock }) {
+    this.numbers = new Kept(options.clock)
+    this.minutes = new Kept(options.clock)
+  }
+
+  get(tenant: number): Promise<StatsView> {
+    return this.numbers.get(tenant, () => this.count(tenant))
+  }
+
+  /** The last minute, for those who are told again and again. */
+  recent(tenant: number): Promise<StatsHistory> {
+    return this.minutes.get(tenant, () => this.history(tenant, 1))
+  }
+
+  /** In pieces that are long enough for some two hundred of them. Never one that was read before it was asked for. */
   async history(tenant: number, minutes: number): Promise<StatsHistory> {
     const { database } = this.options
     const step = statsHistoryLimits.steps.find((seconds) => (minutes * 60) / seconds <= 240) ?? 60

@@ -36,6 +36,8 @@ export interface EditPorts {
   database: Transactional
   lateToleranceMs: number
   checkTarget: (target: JobDefinition['target']) => void
+  /** Whether the tenant may have such a job. */
+  checkAllowed: (runner: Runner, tenant: number, definition: JobDefinition) => Promise<void>
   routeOf: (runner: Runner, tenant: number, definition: JobDefinition) => Promise<number>
   minIntervalMs: (runner: Runner, tenant: number) => Promise<number>
 }
@@ -70,12 +72,10 @@ export async function changeDefinition(
 ): Promise<void> {
   await changing(ports.database, name, async (situation, calendars, runner) => {
     const { tenant, definition: old } = situation
-    checkVersion(situation, expected)
-    const definition = await to(situation, runner)
-    const planned = planChange(situation, definition, { calendars, lateToleranceMs: ports.lateToleranceMs })
+    const planned = await planAndCheck(ports, situation, calendars, runner, { to, version: expected })
     if (planned === null) return
-    ports.checkTarget(definition.target)
-    checkTicks(planned, situation, definition, await ports.minIntervalMs(runner, tenant))
+    const { definition } = planned
+    await ports.checkAllowed(runner, tenant, definition)
     const route = await ports.routeOf(runner, tenant, definition)
     await changeJobs(runner, [{ ...planned, route }], reason)
     await audit(runner, {
@@ -83,6 +83,23 @@ export async function changeDefinition(
       detail: { version: situation.version + 1, changed: describeChange(old, definition) },
     })
   })
+}
+
+/** All that is checked before a change, under the lock of its job. Null: it has this definition already. */
+export async function planAndCheck(
+  ports: Pick<EditPorts, 'lateToleranceMs' | 'checkTarget' | 'minIntervalMs'>,
+  situation: Situation,
+  calendars: CalendarSet,
+  runner: Runner,
+  { to, version }: { to: DefinitionChange['to']; version?: number | undefined },
+): Promise<PlannedChange | null> {
+  checkVersion(situation, version)
+  const definition = await to(situation, runner)
+  const planned = planChange(situation, definition, { calendars, lateToleranceMs: ports.lateToleranceMs })
+  if (planned === null) return null
+  ports.checkTarget(definition.target)
+  checkTicks(planned, situation, definition, await ports.minIntervalMs(runner, situation.tenant))
+  return planned
 }
 
 /** A job that gets another definition, and where its cursor goes. */
@@ -136,7 +153,7 @@ export async function changeJobs(
   })
 }
 
-function stateAfter({ ends, situation }: PlannedChange): string {
+export function stateAfter({ ends, situation }: PlannedChange): string {
   return ends ? 'ended' : situation.state === 'paused' ? 'paused' : 'active'
 }
 

@@ -76,9 +76,20 @@ function lastOf(row: JobRow): { due: number | null; status: RunStatus | null } {
     : { due: row.last_due, status: row.last_outcome }
 }
 
-function warningsOf(row: JobRow): JobWarning[] {
+function warningsOf(row: Pick<JobRow, 'definition' | 'served' | 'kind' | 'task'>): JobWarning[] {
   const timeless = warnOfTemplate(row.definition.idempotency_key_template)
   return [...(row.served ? [] : [unserved(row)]), ...(timeless === null ? [] : [timeless])]
+}
+
+/** What may keep a job with this definition from running as meant. */
+export function jobWarnings(definition: JobDefinition, served: boolean): JobWarning[] {
+  const { target } = definition
+  return warningsOf({
+    definition,
+    served,
+    kind: target.type,
+    task: target.type === 'task' ? target.task : '',
+  })
 }
 
 /** No live worker can run it. */

@@ -3,6 +3,7 @@ import {
   CarillonError,
   type Job,
   type JobDefinition,
+  type JobDryRun,
   type JobFilter,
   type JobInput,
   type JobPatch,
@@ -34,6 +35,7 @@ import type { JobRow } from './job-view.js'
 import { jobViews } from './next-run.js'
 import { JobLister } from './list/job-list.js'
 import { pauseJob } from './pause.js'
+import { Rehearsal } from './rehearse.js'
 import { resumeJob } from './resume.js'
 import { Routes } from './routes.js'
 import { triggerJob } from './trigger.js'
@@ -175,6 +177,18 @@ export class Registry {
 
   cancel(tenant: number, jobId: string, input: CancelJobInput = {}): Promise<Job> {
     return this.changed(tenant, jobId, (name) => cancelJob(this.options.database, name, input))
+  }
+
+  /** What `create` would come to. Nothing is stored. */
+  tryCreate(tenant: number, input: JobInput): Promise<JobDryRun> {
+    return this.rehearsal().create(tenant, input)
+  }
+
+  /** What `edit` would come to. Nothing is changed. */
+  tryEdit(tenant: number, jobId: string, { version, ...patch }: JobPatch): Promise<JobDryRun> {
+    const name = { tenant, uuid: requireUuid(jobId) }
+    const expected = version === undefined ? {} : { version }
+    return despiteDeadlocks(() => this.rehearsal().edit(name, patch, expected))
   }
 
   /** `version` of the patch: the one that it was made for. */
@@ -343,16 +357,19 @@ export class Registry {
     }
   }
 
+  private rehearsal(): Rehearsal {
+    const { database, quota = defaultQuota } = this.options
+    return new Rehearsal({ database, quota, creating: this.creating, edit: this.editPorts() })
+  }
+
   private editPorts(): EditPorts {
     const { database, lateToleranceMs = defaultLateToleranceMs, checkTarget } = this.options
     return {
       database,
       lateToleranceMs,
       checkTarget,
-      routeOf: async (runner, owner, definition) => {
-        await this.creating.checkCommands(runner, owner, definition)
-        return this.routes.of(owner, definition, runner)
-      },
+      checkAllowed: (runner, owner, definition) => this.creating.checkCommands(runner, owner, definition),
+      routeOf: (runner, owner, definition) => this.routes.of(owner, definition, runner),
       minIntervalMs: (runner, owner) => this.creating.minIntervalMs(runner, owner),
     }
   }

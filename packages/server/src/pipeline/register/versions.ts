@@ -77,7 +77,7 @@ function versionView(row: VersionRow, before: VersionRow | undefined): JobVersio
   }
 }
 
-function changedFields(now: object, before: object): string[] {
+export function changedFields(now: object, before: object): string[] {
   const old = new Map(Object.entries(before))
   const entries = Object.entries(now) as [string, unknown][]
   return entries

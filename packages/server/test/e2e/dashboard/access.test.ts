@@ -50,7 +50,7 @@ describeInBrowser('where keys are required', (browser) => {
     const { page } = tab
     await page.getByRole('link', { name: 'guarded' }).waitFor()
     const writes =
-      /^(Create|Change|Trigger|Pause$|Resume|Edit|Backfill$|Cancel|Delete|Re-drive|Discard|Skip|Move|Roll back|Brake|Limits|Reset|Silence|Rotate|Revoke)/
+      /^(Create|Change|Trigger|Pause$|Resume|Retry|Edit|Backfill$|Cancel|Delete|Re-drive|Discard|Skip|Move|Take|Roll back|Brake|Limits|Reset|Add|Silence|Resolve|End$|Test|Stop|Apply|Rotate|Revoke)/
     for (const place of [
       '/',
       '/jobs',
@@ -60,11 +60,14 @@ describeInBrowser('where keys are required', (browser) => {
       '/dead-letters',
       '/cluster',
       '/targets',
+      `/jobs/${jobId}?tab=backfills`,
       '/alerts',
+      '/load',
       '/operations',
     ]) {
       await page.goto(carillon.url + place)
       await page.locator('main h1, main .tiles').first().waitFor()
+      await page.locator('.bone').first().waitFor({ state: 'detached' })
       expect(await page.locator('main').getByRole('button', { name: writes }).count(), place).toBe(0)
       expect(await page.locator('main').getByRole('link', { name: writes }).count(), place).toBe(0)
     }

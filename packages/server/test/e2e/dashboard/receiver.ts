@@ -11,6 +11,8 @@ export interface Reply {
 export class Receiver {
   answer: (path: string) => Reply = () => ({ status: 200, body: '{"ok":true}' })
   calls = 0
+  /** What was sent with each call. */
+  readonly bodies: string[] = []
 
   private constructor(private readonly server: Server) {}
 
@@ -19,7 +21,10 @@ export class Receiver {
     const receiver = new Receiver(server)
     server.on('request', (request, response) => {
       receiver.calls++
-      request.resume().on('end', () => {
+      let sent = ''
+      request.on('data', (chunk: Buffer) => (sent += chunk.toString()))
+      request.on('end', () => {
+        receiver.bodies.push(sent)
         const { status, body = '', afterMs = 0 } = receiver.answer(request.url ?? '')
         setTimeout(() => response.writeHead(status, { 'content-type': 'text/plain' }).end(body), afterMs)
       })

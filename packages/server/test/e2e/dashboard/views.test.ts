@@ -53,7 +53,7 @@ describeInBrowser('the views', (browser) => {
     ['operations', () => '/operations', 'h1'],
     ['cluster', () => '/cluster', '.partition'],
     ['targets', ({ host }) => `/targets?host=${host}`, '.facts'],
-    ['alerts', () => '/alerts', 'h1'],
+    ['alerts', () => '/alerts', '.grid tbody tr'],
     ['audit', () => '/audit', '.grid tbody tr'],
     ['keys', () => '/keys', 'h1'],
     ['nothing', () => '/jobs/job_00000000000000000000000000', 'text=There is no such job.'],
@@ -141,9 +141,11 @@ describeInBrowser('the views', (browser) => {
     await tab.page.waitForTimeout(6_000)
     expect(tab.requests.slice(before)).toEqual([])
     await tab.page.evaluate(`globalThis.away = false; document.dispatchEvent(new Event('visibilitychange'))`)
-    await until('it asks again', () =>
-      tab.requests.some((url, index) => index >= before && url.includes('/stats/stream')),
-    )
+    // The stream is opened again, and what was counted meanwhile is asked for once.
+    const asked = (what: string) => tab.requests.slice(before).filter((url) => url.includes(what)).length
+    await until('it asks again', () => asked('/stats/stream') === 1 && asked('/stats/history') === 1)
+    await tab.page.waitForTimeout(3_000)
+    expect([asked('/stats/stream'), asked('/stats/history')]).toEqual([1, 1])
     await tab.context.close()
   })
 
@@ -152,6 +154,12 @@ describeInBrowser('the views', (browser) => {
     await tab.page.locator('.tile').first().waitFor()
     expect(tab.requests.filter((url) => url.endsWith('/api/v1/stats'))).toEqual([])
     expect(tab.requests.filter((url) => url.endsWith('/api/v1/stats/stream'))).toHaveLength(1)
+    // What was before the stream began is asked for once; the charts go on by what it tells.
+    const label = () => tab.page.locator('figure.chart').first().getAttribute('aria-label')
+    await tab.page.locator('.chart canvas').first().waitFor()
+    const told = new Set<string | null>()
+    await until('the chart goes on', async () => told.add(await label()).size > 2, 120_000)
+    expect(tab.requests.filter((url) => url.includes('/stats/history'))).toHaveLength(1)
     await tab.context.close()
   })
 
@@ -164,62 +172,6 @@ describeInBrowser('the views', (browser) => {
       expect(answer.status).toBe(200)
       expect(await answer.text()).toBe(page)
     }
-  })
-
-  test('show alerts as the API tells them, and send a silence with its end and its reason', async () => {
-    const tab = await visit(browser(), `${carillon.url}/jobs`)
-    const { page } = tab
-    const moment = new Date().toISOString()
-    const alert = {
-      ...{
-        alert_id: 'alert_1',
-        kind: 'job_failing',
-        severity: 'critical',
-        state: 'firing',
-        job_id: world.jobs.dying.job_id,
-      },
-      ...{
-        job_name: 'billing:charge',
-        subject: 'billing:charge failed 5 times in a row',
-        summary: 'A job keeps failing',
-      },
-      ...{
-        detail: { failures: 5 },
-        starts_at: moment,
-        last_seen_at: moment,
-        ends_at: null,
-        count: 5,
-        runbook: 'job-failing',
-      },
-    }
-    const sent: unknown[] = []
-    const answers: Record<string, unknown> = {
-      '/alerts': [alert],
-      '/alert-silences': [],
-      '/alert-rules': [],
-      '/alert-channels': [],
-    }
-    await page.route(/\/api\/v1\/alert/, async (route) => {
-      const { pathname } = new URL(route.request().url())
-      if (route.request().method() !== 'GET') sent.push(route.request().postDataJSON())
-      await route.fulfill({
-        json: { data: answers[pathname.replace('/api/v1', '')] ?? [], next_cursor: null },
-      })
-    })
-    await page.goto(`${carillon.url}/alerts`)
-    await page.getByText('billing:charge failed 5 times in a row').waitFor()
-    expect(await axe(page)).toEqual([])
-    await page.getByRole('button', { name: 'Silence', exact: true }).click()
-    await page.getByRole('dialog').getByLabel('Reason').fill('known, the customer is told')
-    await page.getByRole('dialog').getByRole('button', { name: 'Silence' }).click()
-    await until('it was sent', () => sent.length === 1)
-    expect(sent[0]).toMatchObject({
-      kind: 'job_failing',
-      job_id: world.jobs.dying.job_id,
-      reason: 'known, the customer is told',
-    })
-    expectNoComplaints(tab)
-    await tab.context.close()
   })
 
   async function picture(page: Page, name: string): Promise<void> {
