@@ -78,8 +78,8 @@ export function withPoint(
   points: readonly LivePoint[],
   { now, queue }: Pick<Stats, 'now' | 'queue'>,
 ): LivePoint[] {
-  const { ready, running, waiting_retry: waiting, parked } = queue
-  const point = { at: Date.parse(now) / 1_000, ready, running, waiting: waiting + parked }
+  const { ready, running, waiting, waiting_retry: retry, parked } = queue
+  const point = { at: Date.parse(now) / 1_000, ready, running, waiting: waiting + retry + parked }
   const last = points.at(-1)
   // Counted once a second at most: the same numbers may come twice.
   if (last === undefined || point.at > last.at) return [...points.slice(1 - mostPoints), point]

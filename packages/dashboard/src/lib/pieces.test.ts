@@ -43,7 +43,7 @@ test('the line goes to zero where nothing ended, has one length, and forgets wha
   expect(lineOf(noPieces)).toEqual([])
 })
 
-const queue = { ready: 1, running: 2, waiting_retry: 3, parked: 4, oldest_ready_ms: null }
+const queue = { ready: 1, running: 2, waiting: 5, waiting_retry: 3, parked: 4, oldest_ready_ms: null }
 const numbers = (seconds: number) => ({ now: text(seconds), queue })
 
 test('the line of the queue breaks where nobody looked, never goes back, and begins anew after the clock did', () => {

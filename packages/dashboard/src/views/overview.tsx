@@ -153,7 +153,7 @@ function Tiles({ stats, cluster }: { stats: Stats; cluster: ClusterView | null }
       <Tile
         label="In flight"
         value={short(queue.running)}
-        below={`${count(queue.waiting_retry)} retry, ${count(queue.parked)} parked`}
+        below={`${count(queue.waiting)} for a place, ${count(queue.waiting_retry)} retry, ${count(queue.parked)} parked`}
         href="/runs?status=running"
       />
       <Tile
