@@ -55,9 +55,9 @@ test('the line of the queue breaks where nobody looked, never goes back, and beg
   points = withPoint(points, numbers(10))
   points = withPoint(points, numbers(40))
   expect(points.map(({ ready, waiting }) => [ready, waiting])).toEqual([
-    [1, 7],
+    [1, 12],
     [null, null],
-    [1, 7],
+    [1, 12],
   ])
   const times = points.map(({ at }) => at)
   expect(times).toEqual(times.toSorted((a, b) => a - b))
