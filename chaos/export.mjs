@@ -16,7 +16,7 @@ const tables = {
   queue: `SELECT q.job, q.due, q.origin, q.seq, q.round, q.attempt, q.available_at, q.token, q.fired_at, q.holder AS held_by, i.state AS holder
           FROM carillon.queue q LEFT JOIN carillon.incarnations i ON i.incarnation = q.holder`,
   replays: `SELECT job, from_ms, to_ms, cursor_ms, total, done, state FROM carillon.replays WHERE kind = 'catch_up'`,
-  backfills: `SELECT job, replay % 2147483648 AS seq, from_ms, to_ms, to_json(ticks) AS ticks, total, done, state
+  backfills: `SELECT job, replay % 2147483648 AS seq, from_ms, to_ms, created_at, to_json(ticks) AS ticks, total, done, state
               FROM carillon.replays WHERE kind = 'backfill'`,
   dead_letters: 'SELECT job, due, origin, seq, round, attempts FROM carillon.dead_letters',
   incarnations:

@@ -83,6 +83,8 @@ export class Nemesis {
     const { random } = this.context
     const others = this.faults.filter(({ weight }) => weight > 0)
     const hasKill = this.faults.some(({ name }) => name === 'kill')
+    // An upgrade alone is over when it is made.
+    if (!hasKill && others.length === 0) return
     const opening = random.sample(others, others.length)
     for (;;) {
       const kills = others.length === 0 || opening.length > 0 ? 1 : killsBetween

@@ -77,6 +77,7 @@ async function run() {
   const verified = await verify(stage.postgres.url, end - Math.floor(now() - begun) - 60_000, end)
   stage.journals.nemesis.append({ verify: verified, at: now() })
   say('writing the ledger out')
+  stage.journals.nemesis.append({ exported: true, at: now() })
   await stage.postgres.with((ledger) => exportLedger(ledger, stage.folder))
   await observer.close()
   writeSettings(stage, nemesis, { end, leastTicks })

@@ -104,7 +104,9 @@ function frameOf(settings, nemesis, tables) {
   const still = new Windows(standing, [], [], told)
   const first = Math.min(settings.end, ...tables.jobs.map(({ effective_from }) => effective_from))
   const expectation = new Expectation({ from: first, to: settings.end, calendars: settings.calendars })
-  return { settings, end: settings.end, incarnations, clock, windows, still, starts, expectation }
+  // What is caught up after that is in no table.
+  const exportedAt = entries('exported')[0]?.at ?? Number.POSITIVE_INFINITY
+  return { settings, end: settings.end, exportedAt, incarnations, clock, windows, still, starts, expectation }
 }
 
 /** Everything about one job, from all ledgers. */
@@ -186,7 +188,7 @@ function judgeJob(life, frame, seen, verdict) {
   seen.firstFires.see(job.partition, scheduled)
   for (const [key, some] of arrived) {
     verdict.count('deliveries', some.length)
-    if (!runs.has(key) && !queued.has(key) && some[0].due <= frame.end)
+    if (!runs.has(key) && !queued.has(key) && some[0].due <= frame.end && some[0].in < frame.exportedAt)
       verdict.add(
         'foreign',
         `${job.name} ${new Date(some[0].due).toISOString()} was delivered, and is not on record`,

@@ -3,6 +3,7 @@ import { check } from './check.mjs'
 import {
   delivery,
   deliveriesOf,
+  end,
   found,
   row,
   type Entry,
@@ -57,6 +58,13 @@ describe('clean ledgers are clean', () => {
           total: 1,
           done: 0,
         })
+      },
+    ],
+    [
+      'one was caught up after the ledger was written out',
+      (all) => {
+        all.nemesis.push({ exported: true, at: end })
+        deliveriesOf(all).push(delivery(2, { due: tick(2) + 500, token: 99, in: end + 600, out: end + 601 }))
       },
     ],
     [

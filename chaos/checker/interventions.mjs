@@ -3,6 +3,8 @@
 
 /** As after a pause: a request that was on its way arrives a little later on a busy machine. */
 const silenceAfterMs = 2_000
+/** What a statement sees may have been decided by one that began so long before. */
+const statementMs = 4_000
 
 /**
  * Of each round that ended without attempts left there is the letter, or the round that a re-drive began, or somebody discarded it;
@@ -88,13 +90,28 @@ export function judgeBackfills(
       'lost_acknowledged',
       `${job.name}: ${acknowledged} backfills were acknowledged, ${backfills.length} are there`,
     )
-  for (const { seq, from_ms, to_ms, ticks, done, state } of backfills) {
+  for (const { seq, from_ms, to_ms, created_at, ticks, done, state } of backfills) {
     const name = `${job.name}: the backfill from ${new Date(from_ms).toISOString()}`
     verdict.count('backfilled', done)
     const named = ticksBetween(from_ms, to_ms + 1)
-    const known = ticks.filter((tick) => tick > knownFrom)
-    if (known.length !== named.length || named.some((tick, at) => tick !== known[at]))
-      verdict.add('miscounted', `${name} has ${known.length} ticks, and the rule names ${named.length}`)
+    const chosen = new Set(ticks)
+    // Those that had not been decided then, or were on their way, are left out.
+    const wasDone = (tick) =>
+      ledger.some(
+        (row) =>
+          row.origin === 0 &&
+          row.final &&
+          row.due <= tick &&
+          tick <= (row.due_to ?? row.due) &&
+          row.recorded_at < created_at - statementMs,
+      )
+    const missing = named.filter((tick) => !chosen.has(tick) && wasDone(tick))
+    const tooMany = ticks.filter((tick) => tick > knownFrom && !named.includes(tick))
+    if (missing.length + tooMany.length > 0)
+      verdict.add(
+        'miscounted',
+        `${name} lacks ${missing.length} ticks that were over, and has ${tooMany.length} that the rule does not name`,
+      )
     const isOfIt = (row) => row.origin === 2 && row.seq === seq
     const made = new Set([...ledger, ...queue].filter(isOfIt).map(({ due }) => due))
     for (const due of made)

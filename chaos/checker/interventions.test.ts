@@ -169,7 +169,16 @@ describe('runs that were cancelled', () => {
 
 describe('backfills', () => {
   const backfill = (more: Entry = {}): Entry => ({
-    ...{ job: 1, seq: 7, from_ms: tick(1), to_ms: tick(3), ticks: [1, 2, 3].map(tick), total: 3, done: 3 },
+    ...{
+      job: 1,
+      seq: 7,
+      from_ms: tick(1),
+      to_ms: tick(3),
+      created_at: tick(6),
+      ticks: [1, 2, 3].map(tick),
+      total: 3,
+      done: 3,
+    },
     ...{ state: 'done', ...more },
   })
   /** The first three ticks ran once more, on request. */
@@ -229,6 +238,20 @@ describe('backfills', () => {
         backfilled(all)
         const second = all.ledger.find(({ token }) => token === 102) as Entry
         all.ledger.splice(all.ledger.indexOf(second) + 1, 0, { ...second, recorded_at: tick(6) + 90 })
+      },
+    ],
+    [
+      'a tick that was still on its way is left out',
+      [],
+      (all) => {
+        backfilled(all)
+        all.ledger.splice(5, 1)
+        all.deliveries.set(
+          'job_1',
+          deliveriesOf(all).filter(({ token }) => token !== 103),
+        )
+        const left = { ticks: [tick(1), tick(2)], total: 2, done: 2, created_at: tick(3) }
+        tablesOf(all).backfills = [backfill(left)]
       },
     ],
     [
