@@ -54,6 +54,22 @@ describe('failed_in_row', () => {
     expect(await alerting.open()).toMatchObject([{ detail: { failures: 3 } }])
   })
 
+  test('forgets failures with a success that nothing else is to be said of', async () => {
+    const node = await house().node()
+    const job = await node.register({ schedule: '0 0 1 1 *' })
+    const alerting = new Alerting(house())
+    for (const outcome of ['dead', 'dead', 'success', 'dead'] as const) {
+      await alerting.ended(job, { outcome })
+      await alerting.look()
+      expect(await alerting.open('failed_in_row')).toEqual([])
+    }
+    for (const open of [0, 1]) {
+      await alerting.ended(job, { outcome: 'dead' })
+      await alerting.look()
+      expect(await alerting.open('failed_in_row')).toHaveLength(open)
+    }
+  })
+
   test('goes by the narrowest rule: of the job, of a tag, of the tenant', async () => {
     const { node, alerting, job } = await setUp({ tags: ['billing'] })
     const other = await node.register({ schedule: '0 0 1 1 *', tags: ['billing'] })
