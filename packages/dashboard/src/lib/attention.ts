@@ -1,5 +1,5 @@
 import type { ClusterView, DeadLetterGroup, Event, Stats, TargetHost } from '@carillon/contract'
-import { count, duration, plural } from './format.js'
+import { brief, count, duration, plural } from './format.js'
 import { to } from './location.js'
 
 /** One thing that somebody should look at now: what it is, why, and where to go. */
@@ -113,7 +113,7 @@ function targetConcern({ host, breaker, waiting }: TargetHost): Concern[] {
       key: `target ${host}`,
       severity: breaker.state === 'open' ? 'bad' : 'warn',
       title: `${host}: breaker ${words}`,
-      why: `${plural(waiting, 'run')} parked, no attempt burnt. ${breaker.last_error ?? 'It failed too often.'}`,
+      why: `${plural(waiting, 'run')} parked, no attempt burnt. ${brief(breaker.last_error ?? 'It failed too often.')}`,
       todo: 'They leave by themselves once the host is well; a reset lets them go now.',
       href: to.target(host),
     },
@@ -135,8 +135,8 @@ function eventConcern({ event, kind, subject }: Event): Concern {
   return {
     key: `event ${count(event)}`,
     severity: kind === 'overload' ? 'bad' : 'warn',
-    title: kind.replaceAll('_', ' '),
-    why: subject,
+    title: subject,
+    why: kind.replaceAll('_', ' '),
     todo: 'The alerts say more.',
     href: '/alerts',
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  brief,
   count,
   duration,
   instant,
@@ -100,4 +101,14 @@ it('percentiles are of the numbers that are there', () => {
       0.95,
     ),
   ).toBe(95)
+})
+
+describe('an error in a narrow place', () => {
+  it.each([
+    ['POST http://a.test:1/charge answered 422: no customer', 'answered 422: no customer'],
+    ['GET https://a.test/x did not answer within 5 s', 'did not answer within 5 s'],
+    ['POST http://a.test', 'POST http://a.test'],
+    ['Error: POST http://a.test answered 500', 'Error: POST http://a.test answered 500'],
+    ['', ''],
+  ])('%s', (error, shown) => expect(brief(error)).toBe(shown))
 })

@@ -151,3 +151,8 @@ export function percentile(numbers: readonly number[], share: number): number | 
   const sorted = numbers.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? null
 }
+
+/** An error in a narrow place: which call it was stands beside it, what came of it is what people look for. */
+export function brief(error: string): string {
+  return error.replace(/^[A-Z]+ https?:\/\/\S+ (?=\S)/, '')
+}

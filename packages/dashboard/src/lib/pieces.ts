@@ -1,4 +1,4 @@
-import { type StatsHistory } from '@carillon/contract'
+import type { StatsHistory } from '@carillon/contract'
 
 export type Counts = StatsHistory['data'][number]['counts']
 

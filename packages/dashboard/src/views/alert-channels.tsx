@@ -1,4 +1,4 @@
-import type { AlertChannel, AlertChannelInput, AlertChannelType, AlertSeverity } from '@carillon/contract'
+import type { AlertChannel, AlertChannelType, AlertSeverity } from '@carillon/contract'
 import { useState } from 'react'
 import { channelInput, type ChannelForm, channelForm, channelPatch } from '../lib/channel-form.js'
 import { plural } from '../lib/format.js'
@@ -137,7 +137,7 @@ function ChannelDialog({
   const submit = async () => {
     const work = () =>
       channel === undefined
-        ? api.alertChannels.create(channelInput(form) as AlertChannelInput)
+        ? api.alertChannels.create(channelInput(form))
         : api.alertChannels.edit(channel.channel_id, channelPatch(form))
     if (!(await action.run(work, channel === undefined ? 'Added. Send a test to be sure' : 'Saved'))) return
     onClose()

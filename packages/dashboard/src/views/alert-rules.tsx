@@ -2,7 +2,7 @@ import type { AlertRule, AlertRuleInput, AlertRulePatch, AlertSeverity } from '@
 import { useState } from 'react'
 import { useAction, useQuery, useShared } from '../lib/hooks.js'
 import { to } from '../lib/location.js'
-import { problemsOf } from '../lib/problems.js'
+import { type Problems, problemsOf } from '../lib/problems.js'
 import { Link } from '../lib/router.js'
 import { Columns } from '../ui/columns.js'
 import { Confirm } from '../ui/confirm.js'
@@ -164,25 +164,7 @@ function RuleDialog({ rule, defaults, onClose, onDone }: RuleDialogProps) {
       onClose={onClose}
     >
       {rule === undefined ? (
-        <>
-          <KindField value={kind} onChange={setKind} problem={problems['kind']} />
-          <div className="pair">
-            <TextField
-              label="Only of the job"
-              mono
-              value={job}
-              onChange={setJob}
-              placeholder="job_…"
-              problem={problems['job_id']}
-            />
-            <TextField
-              label="Only of jobs with the tag"
-              value={tag}
-              onChange={setTag}
-              problem={problems['tag']}
-            />
-          </div>
-        </>
+        <OfWhat kind={kind} job={job} tag={tag} on={{ setKind, setJob, setTag }} problems={problems} />
       ) : (
         <p className="quiet">
           {rule.summary} — {ofWhat(rule)}
@@ -208,6 +190,39 @@ function RuleDialog({ rule, defaults, onClose, onDone }: RuleDialogProps) {
       <ChannelChoice chosen={channels} onChange={setChannels} />
       <CheckField label="Raise alerts by this rule" value={enabled} onChange={setEnabled} />
     </Ask>
+  )
+}
+
+interface OfWhatProps {
+  kind: string
+  job: string
+  tag: string
+  on: Record<'setKind' | 'setJob' | 'setTag', (text: string) => void>
+  problems: Problems
+}
+
+/** What a new rule is about. */
+function OfWhat({ kind, job, tag, on, problems }: OfWhatProps) {
+  return (
+    <>
+      <KindField value={kind} onChange={on.setKind} problem={problems['kind']} />
+      <div className="pair">
+        <TextField
+          label="Only of the job"
+          mono
+          value={job}
+          onChange={on.setJob}
+          placeholder="job_…"
+          problem={problems['job_id']}
+        />
+        <TextField
+          label="Only of jobs with the tag"
+          value={tag}
+          onChange={on.setTag}
+          problem={problems['tag']}
+        />
+      </div>
+    </>
   )
 }
 

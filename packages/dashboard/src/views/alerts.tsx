@@ -100,10 +100,15 @@ function AlertList({ rows, onChange }: { rows: readonly Alert[]; onChange: () =>
   )
 }
 
+/** Of some the subject is a name alone: what is the matter with it is its kind. */
+function titleOf({ subject, kind }: Alert): string {
+  return /\s/.test(subject) ? subject : `${subject}: ${kind.replaceAll('_', ' ')}`
+}
+
 function AlertWords({ alert }: { alert: Alert }) {
   return (
     <div className="group-words">
-      <strong>{alert.subject}</strong>
+      <strong>{titleOf(alert)}</strong>
       <p className="aside">
         <code>{alert.kind}</code> · {alert.summary}
         {alert.job_id !== null && (

@@ -1,6 +1,6 @@
 import type { DeadLetter, DeadLetterGroup, Redrive } from '@carillon/contract'
 import { useCallback, useState } from 'react'
-import { count, plural } from '../lib/format.js'
+import { brief, count, plural } from '../lib/format.js'
 import { useAction, useQuery, useShared } from '../lib/hooks.js'
 import { to } from '../lib/location.js'
 import { Link, navigate, setParams, useParam } from '../lib/router.js'
@@ -255,7 +255,7 @@ function LetterTable({ rows, onChange }: { rows: readonly DeadLetter[]; onChange
                 {row.round > 1 && <span className="aside"> round {row.round}</span>}
               </td>
               <td className="cut" title={row.error ?? ''}>
-                {row.error}
+                {row.error === null ? '' : brief(row.error)}
               </td>
               {mayWrite && (
                 <td className="row-actions">

@@ -285,7 +285,11 @@ function BeforeAfter({ before, after }: { before: number; after: number }) {
       <span className="bar failed" style={{ width: '100%' }}>
         {count(before)} before
       </span>
-      <span className="bar success" style={{ width: `${Math.max(8, (after / Math.max(before, 1)) * 100)}%` }}>
+      <span className="bar-line">
+        <span
+          className="bar success"
+          style={{ width: `${Math.max(2, (after / Math.max(before, 1)) * 100)}%` }}
+        />
         {count(after)} after
       </span>
     </div>

@@ -1,7 +1,7 @@
 import type { ClusterView, Run, Stats } from '@carillon/contract'
 import type { ReactNode } from 'react'
 import { concernsOf } from '../lib/attention.js'
-import { count, duration, plural, short } from '../lib/format.js'
+import { brief, count, duration, plural, short } from '../lib/format.js'
 import { type Query, useQuery, useShared } from '../lib/hooks.js'
 import { useJobNames } from '../lib/job-names.js'
 import { reasonText } from '../lib/ledger.js'
@@ -272,7 +272,7 @@ function RecentPanel({ title, statuses, empty }: RecentProps) {
                 <RunStatusMark status={run.status} />
                 <span className="recent-name">{nameOf(run.job_id)}</span>
                 <span className="recent-why">
-                  {run.error ?? (run.reason === null ? '' : reasonText(run.reason))}
+                  {run.error !== null ? brief(run.error) : run.reason === null ? '' : reasonText(run.reason)}
                 </span>
                 <span className="aside">
                   {times > 1 && `×${count(times)}, `}

@@ -1,6 +1,6 @@
 import type { Job, Run } from '@carillon/contract'
 import { useCallback } from 'react'
-import { plural } from '../lib/format.js'
+import { brief, plural } from '../lib/format.js'
 import { useJobNames } from '../lib/job-names.js'
 import { reasonText } from '../lib/ledger.js'
 import { to } from '../lib/location.js'
@@ -64,7 +64,7 @@ export function RunTable({ rows, caption, job }: RunTableProps) {
                 {run.max_attempts !== null && <span className="aside"> of {run.max_attempts}</span>}
               </td>
               <td className="cut" title={run.error ?? ''}>
-                {run.error ?? (run.reason === null ? '' : reasonText(run.reason))}
+                {run.error !== null ? brief(run.error) : run.reason === null ? '' : reasonText(run.reason)}
               </td>
               <td className="nowrap aside">
                 <Ago at={run.finished_at ?? run.started_at ?? run.scheduled_at} />

@@ -80,8 +80,9 @@ function current(rows: readonly Run[], seen: readonly Run[], status: string): Ru
 
 function sorted(rows: readonly Run[]): Run[] {
   const time = (run: Run) => Date.parse(run.finished_at ?? run.started_at ?? run.scheduled_at)
-  const inFlight = (run: Run) => (run.status === 'running' || run.status === 'pending' ? 1 : 0)
-  return rows.toSorted((a, b) => inFlight(b) - inFlight(a) || time(b) - time(a))
+  // What runs stands above all; hundreds that wait must not push out what has ended.
+  const runs = ({ status }: Run) => (status === 'running' ? 1 : 0)
+  return rows.toSorted((a, b) => runs(b) - runs(a) || time(b) - time(a))
 }
 
 function RunFacets({ status, jobId }: { status: string; jobId: string }) {

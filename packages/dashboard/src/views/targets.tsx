@@ -1,6 +1,6 @@
 import type { TargetHost } from '@carillon/contract'
 import { useCallback, useState } from 'react'
-import { count, plural } from '../lib/format.js'
+import { brief, count, plural } from '../lib/format.js'
 import { useAction, useQuery, useShared } from '../lib/hooks.js'
 import { to } from '../lib/location.js'
 import { Link, navigate, setParams, useParam } from '../lib/router.js'
@@ -107,7 +107,7 @@ function HostTable({ rows, chosen }: { rows: readonly TargetHost[]; chosen: stri
               </td>
               <td>{limitWords(row)}</td>
               <td className="cut" title={row.breaker.last_error ?? ''}>
-                {row.breaker.last_error}
+                {brief(row.breaker.last_error ?? '')}
               </td>
             </tr>
           ))}

@@ -25,7 +25,8 @@ async function everything(): Promise<unknown> {
 
 async function setUp() {
   const node = await house().node()
-  const { ask } = await openApi(house(), node, false)
+  const api = await openApi(house(), node, false)
+  const ask: typeof api.ask = (...call) => api.ask(...call)
   return {
     node,
     create: (body: object) => ask('POST', '/jobs?dry_run=true', { body }),
