@@ -54,7 +54,7 @@ test('gives each jitter once as it was seen, goes on past one that fails, and te
   expect(given).toEqual({ done: 19, failed: [{ name: 'n7', error: new Error('changed meanwhile') }] })
   expect(told).toBe(20)
   expect(asked).toHaveLength(20)
-  expect(asked[0]).toEqual(['job_1', { jitter_seconds: 30, version: 1 }])
+  expect(asked).toContainEqual(['job_9', { jitter_seconds: 30, version: 9 }])
 })
 
 test('begins no other once it is called off', async () => {
