@@ -27,7 +27,7 @@ const starvedMs = 10_000
 export function concernsOf({ stats, cluster, groups, targets, events }: Known): Concern[] {
   const concerns = [
     ...clusterConcerns(cluster),
-    ...queueConcerns(stats, targets),
+    ...queueConcerns(stats),
     ...targets.flatMap(targetConcern),
     ...groups.map(letterConcern),
     ...events
@@ -83,16 +83,11 @@ function clusterConcerns(cluster: ClusterView | null): Concern[] {
   return found
 }
 
-function queueConcerns(stats: Stats | null, targets: readonly TargetHost[]): Concern[] {
+function queueConcerns(stats: Stats | null): Concern[] {
   const waits = stats?.queue.oldest_ready_ms ?? 0
-  // What an ill host holds up is told of that host.
-  const held = targets
-    .filter(({ breaker }) => breaker.state !== 'closed')
-    .reduce((sum, { waiting }) => sum + waiting, 0)
-  const ready = (stats?.queue.ready ?? 0) - held
-  // Both are counted at different moments: a few more or less are no difference.
-  const apart = held === 0 ? 0 : Math.max(5, held / 10)
-  if (stats === null || waits < starvedMs || ready <= apart) return []
+  // What waits for an ill host is not among the ready: it is told of that host.
+  const ready = stats?.queue.ready ?? 0
+  if (stats === null || waits < starvedMs || ready === 0) return []
   return [
     {
       key: 'starved',

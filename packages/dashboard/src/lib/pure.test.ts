@@ -57,7 +57,9 @@ describe('what needs attention', () => {
       waiting: 7,
       breaker: { state: 'open', last_error: null },
     } as unknown as TargetHost
-    expect(concernsOf({ ...calm, stats, targets: [ill] }).map(({ key }) => key)).toEqual(['target a.test'])
+    // What waits for an ill host is none of the ready: these starve beside it.
+    const keys = concernsOf({ ...calm, stats, targets: [ill] }).map(({ key }) => key)
+    expect(keys).toEqual(['starved', 'target a.test'])
   })
 })
 
