@@ -345,6 +345,18 @@ BEGIN
   RETURN true;
 END $function$;
 
+CREATE OR REPLACE FUNCTION carillon.note_expectation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE carillon.expectation SET known = true WHERE NOT known;
+  RETURN NULL;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION carillon.now_ms()
  RETURNS bigint
  LANGUAGE sql
@@ -712,6 +724,13 @@ CREATE TABLE carillon.enqueuers (
   login name NOT NULL,
   tenant integer NOT NULL,
   CONSTRAINT enqueuers_pkey PRIMARY KEY (login)
+);
+
+CREATE TABLE carillon.expectation (
+  single boolean NOT NULL DEFAULT true,
+  known boolean NOT NULL,
+  CONSTRAINT expectation_pkey PRIMARY KEY (single),
+  CONSTRAINT expectation_single_check CHECK (single)
 );
 
 CREATE TABLE carillon.fleet_sample (
@@ -1329,8 +1348,6 @@ CREATE INDEX jobs_ended ON carillon.jobs USING btree (ended_at) WHERE (state = A
 
 CREATE INDEX jobs_excluding ON carillon.jobs USING gin (((definition -> 'exclude'::text))) WHERE (((definition -> 'exclude'::text) <> '[]'::jsonb) AND (state = ANY (ARRAY['active'::text, 'paused'::text])));
 
-CREATE INDEX jobs_expecting ON carillon.jobs USING btree (job) WHERE ((definition ? 'expect'::text) AND (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text])));
-
 CREATE UNIQUE INDEX jobs_live_name ON carillon.jobs USING btree (tenant, name) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text]));
 
 CREATE INDEX jobs_name_search ON carillon.jobs USING gin (name public.gin_trgm_ops) WHERE (state = ANY (ARRAY['active'::text, 'paused'::text, 'ended'::text, 'cancelled'::text]));
@@ -1426,6 +1443,8 @@ ALTER TABLE carillon.targets ADD CONSTRAINT targets_tenant_fkey FOREIGN KEY (ten
 ALTER TABLE carillon.tenant_jobs ADD CONSTRAINT tenant_jobs_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.tenant_slots ADD CONSTRAINT tenant_slots_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
+
+CREATE TRIGGER jobs_expecting AFTER INSERT OR UPDATE OF definition ON carillon.jobs FOR EACH ROW WHEN ((new.definition ? 'expect'::text)) EXECUTE FUNCTION carillon.note_expectation();
 
 CREATE TRIGGER jobs_given_up BEFORE UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state = ANY (ARRAY['active'::text, 'paused'::text])) AND (new.state <> ALL (ARRAY['active'::text, 'paused'::text, 'ended'::text])))) EXECUTE FUNCTION carillon.count_job('-1');
 

@@ -87,13 +87,7 @@ const mayScan: Record<string, string[]> = {
 const intended: Record<string, string[]> = {
   'pipeline/alert/fleet-state.sql': ['timers_start'],
   'pipeline/alert/learned.sql': ['ledger_history'],
-  'pipeline/alert/waiting.sql': [
-    'queue_ready',
-    'queue_waiting',
-    'timers_start',
-    'jobs_pkey',
-    'jobs_expecting',
-  ],
+  'pipeline/alert/waiting.sql': ['queue_ready', 'queue_waiting', 'timers_start', 'jobs_pkey'],
   'pipeline/archive/forget-effects.sql': ['effects_old'],
   'pipeline/effects/recall-effect.sql': ['effects_pkey'],
   'pipeline/effects/remember-effect.sql': ['effects_pkey'],

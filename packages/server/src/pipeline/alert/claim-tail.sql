@@ -1,7 +1,7 @@
 -- Takes the tail of the ledger for one look, FOR UPDATE SKIP LOCKED. Answers from where to where: not beyond what may still be committed, not
 -- more at once than a look can do (`slice_ms` of time, `most` rows of which something may have to be said, by the condition of
 -- read-tail.sql, but all of one millisecond), nothing older than anybody would want to hear of. After the clock was set back it goes on from
--- now. Lock: the one row. Index: ledger_recorded (with by-index.sql), alerts_open_of_job, jobs_expecting.
+-- now. Lock: the one row. Index: ledger_recorded (with by-index.sql), alerts_open_of_job, jobs' primary key.
 -- @param settled_ms bigint
 -- @param oldest_ms bigint
 -- @param most int
@@ -11,8 +11,7 @@ WITH ruled AS MATERIALIZED (
   WHERE r.kind = 'late_start' AND r.enabled AND r.params ? 'start_within_seconds'
 ),
 expected AS MATERIALIZED (
-  SELECT EXISTS (SELECT FROM ruled)
-         OR EXISTS (SELECT FROM carillon.jobs e WHERE e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended')) AS by_any
+  SELECT EXISTS (SELECT FROM ruled) OR x.known AS by_any FROM carillon.expectation x
 ),
 clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now

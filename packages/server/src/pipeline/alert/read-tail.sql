@@ -3,7 +3,7 @@
 -- together: a success of a job that is well costs no more than the look. Failures in a row and ticks passed over are kept in job_health, for jobs that have any: a
 -- success forgets the failures, a long enough row of runs the rest (of more than twenty ticks each count is halved). In the transaction of
 -- claim-tail.sql, whose lock makes this the only writer of job_health.
--- Lock: rows of job_health, by job. Index: ledger_recorded (with by-index.sql), alerts_open_of_job, jobs_expecting, jobs' primary key.
+-- Lock: rows of job_health, by job. Index: ledger_recorded (with by-index.sql), alerts_open_of_job, jobs' primary key.
 -- @param since bigint
 -- @param until bigint
 -- @param slow_ms bigint
@@ -12,8 +12,7 @@ WITH ruled AS MATERIALIZED (
   WHERE r.kind = 'late_start' AND r.enabled AND r.params ? 'start_within_seconds'
 ),
 expected AS MATERIALIZED (
-  SELECT EXISTS (SELECT FROM ruled)
-         OR EXISTS (SELECT FROM carillon.jobs e WHERE e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended')) AS by_any
+  SELECT EXISTS (SELECT FROM ruled) OR x.known AS by_any FROM carillon.expectation x
 ),
 noted AS MATERIALIZED (
   SELECT DISTINCT l.job

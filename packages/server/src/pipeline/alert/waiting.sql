@@ -1,7 +1,7 @@
 -- Runs that should have started, and have not: in the queue, without a worker, of jobs that expect to start within a time; and ticks that
 -- nobody has fired. By route and by partition, the oldest first, so many of each: what is behind them is no better off. Plain read.
 -- Where nobody expects anything, no rule and no job, none of it is read.
--- Index: queue_ready and queue_waiting, one range each per route; timers_start, one range per partition; jobs_expecting, jobs' primary key.
+-- Index: queue_ready and queue_waiting, one range each per route; timers_start, one range per partition; jobs' primary key.
 -- @plan each-time
 -- @param most int
 -- @param parked_until bigint
@@ -13,8 +13,7 @@ ruled AS MATERIALIZED (
   WHERE r.kind = 'late_start' AND r.params ? 'start_within_seconds'
 ),
 expected AS MATERIALIZED (
-  SELECT EXISTS (SELECT FROM ruled)
-         OR EXISTS (SELECT FROM carillon.jobs e WHERE e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended')) AS by_any
+  SELECT EXISTS (SELECT FROM ruled) OR x.known AS by_any FROM carillon.expectation x
 ),
 lanes AS (
   SELECT r.route, 1 AS place FROM (SELECT min(route) AS route FROM carillon.routes) r WHERE r.route IS NOT NULL AND (SELECT by_any FROM expected)
@@ -51,7 +50,7 @@ CROSS JOIN LATERAL (
   FROM carillon.jobs w
   WHERE w.job = late.job
     AND (w.tenant IN (SELECT r.tenant FROM ruled r)
-         OR w.job IN (SELECT e.job FROM carillon.jobs e WHERE e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended')))
+         OR w.definition ? 'expect')
   OFFSET 0
 ) j
 WHERE late.since < :parked_until
