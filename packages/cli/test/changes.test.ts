@@ -89,7 +89,7 @@ describe('a dry run', () => {
       '1',
       '--dry-run',
     ])
-    expect(tried.stdout).toMatch(/would get version 2: schedule, max_retries/)
+    expect(tried.stdout).toMatch(/would get version 2: max_retries, retry, schedule/)
     const same = await speak(['jobs', 'edit', name, '--schedule', '@every 5m', '--dry-run'])
     expect(same.stdout).toMatch(/would stay as it is/)
     expect(jsonOf<Job>(await speak(['jobs', 'get', name, '--json']))).toMatchObject({
