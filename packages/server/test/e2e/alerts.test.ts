@@ -181,11 +181,13 @@ describe('alerts on the wire', () => {
     const [hook, monitor] = [await listen(), await listen()]
     const deadMan = { CARILLON_DEAD_MAN_URL: `${monitor.url}/ping`, CARILLON_DEAD_MAN_SECONDS: '1' }
     const api = await up(url, ['--role', 'api'], deadMan)
-    await api.client.alertRules.create({ kind: 'no_scheduler', params: { seconds: 5 } })
+    // The channel first: once the rule is there the alert may be raised at once, and is told to the channels that there are.
     await api.client.alertChannels.create({ name: 'hook', type: 'webhook', url: hook.url })
+    await api.client.alertRules.create({ kind: 'no_scheduler', params: { seconds: 5 } })
     const saysSo = () =>
       hook.deliveries.filter(({ body }) => body['type'] === 'dev.carillon.alert.firing').length
-    await until('it is told by the api alone', () => saysSo() === 1)
+    // At least once: it may be told twice.
+    await until('it is told by the api alone', () => saysSo() >= 1)
     expect(monitor.deliveries).toEqual([])
     const scheduler = await up(url, ['--role', 'scheduler'], deadMan)
     await until('it is over', () =>
@@ -195,8 +197,9 @@ describe('alerts on the wire', () => {
     await api.killHard()
     const allowed = { ...deadMan, CARILLON_ALLOWED_NETWORKS: '127.0.0.0/8' }
     await up(url, ['--role', 'worker'], allowed)
+    const before = saysSo()
     await scheduler.killHard()
-    await until('it is told by the worker alone', () => saysSo() === 2)
+    await until('it is told by the worker alone', () => saysSo() > before)
     const calls = monitor.deliveries.length
     await new Promise((resolve) => setTimeout(resolve, 3_000))
     expect(monitor.deliveries.length).toBe(calls)
