@@ -4,8 +4,8 @@ export const startBeforeDue = {
   edits: [
     {
       file: 'server/dist/pipeline/execute/start-line.js',
-      from: 'const firstAhead = this.waiting.findIndex((entry) => entry.availableAt > now);',
-      to: 'const firstAhead = this.waiting.findIndex((entry) => entry.availableAt > now + 1_000);',
+      from: 'for (let first = this.instants.first; first <= now; first = this.instants.first) {',
+      to: 'for (let first = this.instants.first; first <= now + 1_000; first = this.instants.first) {',
     },
   ],
 }
