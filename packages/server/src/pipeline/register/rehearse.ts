@@ -6,7 +6,7 @@ import { describe } from '../../time/describe.js'
 import { preview } from '../../time/preview.js'
 import type { CalendarSet } from '../../time/schedule.js'
 import { namesCalendar, readCalendars } from '../calendars.js'
-import { type JobName, nameTaken } from './change.js'
+import { changing, type JobName, nameTaken } from './change.js'
 import type { Quota } from './create.js'
 import type { Creating } from './creating.js'
 import { patchDefinition } from './definition.js'
@@ -14,7 +14,6 @@ import { type EditPorts, planAndCheck, stateAfter } from './edit.js'
 import { definitionView, jobWarnings } from './job-view.js'
 import { overQuota } from './quota.js'
 import { changedFields } from './versions.js'
-import { changing } from './change.js'
 
 interface InTheWay {
   taken: boolean
