@@ -220,16 +220,26 @@ async function apart<Result>(client: pg.PoolClient, part: () => Promise<Result>)
 }
 
 /**
+ * A process that was killed leaves statements behind that hold its partitions, and whoever takes those over waits for them.
+ * So Postgres looks, while it works at a statement of ours, whether whoever asked is still there. It can on Linux only, and
+ * refuses the setting anywhere else.
+ */
+const roles = {
+  fleet: `
+    SELECT CASE WHEN version() LIKE '%linux%' THEN set_config('client_connection_check_interval', '100ms', false) END,
+           (SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = 'carillon_fleet')`,
+  api: `
+    SELECT CASE WHEN version() LIKE '%linux%' THEN set_config('client_connection_check_interval', '100ms', false) END,
+           set_config('role', 'carillon_api', false)`,
+}
+
+/**
  * From its first statement on, a connection is no superuser's and not its login's: row-level security holds for it. The
  * fleet's role may be missing, in a database that was never migrated and has nothing to see; the other never.
  */
 async function takeRole(client: pg.ClientBase, role: 'fleet' | 'api'): Promise<void> {
   try {
-    if (role === 'api') await client.query('SET ROLE carillon_api')
-    else
-      await client.query(
-        "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = 'carillon_fleet'",
-      )
+    await client.query(roles[role])
   } catch (error) {
     if (codeOf(error) !== '42501') throw error
     throw new Error(

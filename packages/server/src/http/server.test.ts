@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { Agent, request as httpRequest } from 'node:http'
+import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { pino } from 'pino'
@@ -85,6 +85,23 @@ describe('listen', () => {
   ])('on %s people go to %s', (host, url) => {
     expect(createHttpServer(httpOptions({ host, port: 7420 })).url).toBe(url)
   })
+})
+
+it('that leaves closes no idle connection: the next request over it is answered, and is its last', async () => {
+  const server = await listening()
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const asked = async () => {
+    const request = httpRequest(`${server.url}/healthz`, { agent }).end()
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    await text(response)
+    return [request.reusedSocket, response.headers.connection]
+  }
+  expect(await asked()).toEqual([false, 'keep-alive'])
+  server.leave()
+  // Time for a close to arrive here, if there was one.
+  await fetch(`${server.url}/healthz`)
+  expect(await asked()).toEqual([true, 'close'])
+  agent.destroy()
 })
 
 describe('close', () => {

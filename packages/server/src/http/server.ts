@@ -71,8 +71,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       }
     },
     leave() {
+      // An idle connection is left open: one that closes just as a request is sent over it costs its caller that request.
       closing = true
-      app.server.closeIdleConnections()
     },
     async close() {
       closing = true

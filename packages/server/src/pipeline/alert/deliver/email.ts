@@ -56,10 +56,11 @@ async function talk(
     ...(settings.smtp_user !== undefined && {
       auth: { user: settings.smtp_user, pass: settings.smtp_password ?? '' },
     }),
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
-    dnsTimeout: timeoutMs,
+    // The deadline for all of it comes first, so that there is one answer to a server that is late.
+    connectionTimeout: 2 * timeoutMs,
+    greetingTimeout: 2 * timeoutMs,
+    socketTimeout: 2 * timeoutMs,
+    dnsTimeout: 2 * timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
