@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
 import type { KeyInput, RevealedKey } from '@carillon/contract'
 import type { Logger } from 'pino'
 import { Membership } from './cluster/membership.js'
@@ -9,9 +8,9 @@ import { DatabaseClock } from './db/database-clock.js'
 import { joinEmbeddedPostgres } from './db/embedded/index.js'
 import { type MigrationReport, migrate } from './db/migrate.js'
 import { Database } from './db/pool.js'
-import type { AccessPort, HealthPort } from './http/api.js'
+import type { HealthPort } from './http/api.js'
 import { defaultTenant } from './http/tenant.js'
-import { createHttpServer, type HttpServer } from './http/server.js'
+import type { HttpServer } from './http/server.js'
 import { Keys } from './pipeline/access/keys.js'
 import { Tenants } from './pipeline/access/tenants.js'
 import { Secrets } from './pipeline/sign/secrets.js'
@@ -23,12 +22,14 @@ import { Metrics } from './platform/metrics.js'
 import { Standing } from './platform/standing.js'
 import { isSampled } from './platform/trace-ids.js'
 import { openTracing, type Tracing } from './platform/tracing.js'
+import { once, unwind } from './platform/undo.js'
 import { composeAlerts, composeEvents } from './roles/alerts.js'
 import { composeAccess, describeAccess, requireAdminKey } from './roles/access.js'
-import { type ApiRole, composeApi } from './roles/api.js'
+import { composeApi } from './roles/api.js'
 import type { Context, Hints } from './roles/context.js'
 import { composeHealth, type HealthParts } from './roles/health.js'
 import { composeHeartbeat } from './roles/heartbeat.js'
+import { composeHttp } from './roles/http.js'
 import { composeMonitor } from './roles/monitor.js'
 import { composeRemote, type RemoteRole } from './roles/remote.js'
 import { explainTakenPort } from './roles/port-taken.js'
@@ -223,7 +224,7 @@ function composeNode(
   const standing = new Standing()
   const api = remote === null || streams === null ? null : composeApi(context, hints, remote.leases, streams)
   const access = composeAccess(context)
-  const http = composeHttp(options, context, {
+  const http = composeHttp(context, options.listenAnyway ?? false, {
     health: healthOf(context, { heartbeat, standing, fleet: monitor.fleet }, [scheduler, worker]),
     ...{ access: access.port, api, standing },
   })
@@ -324,46 +325,6 @@ function reportStep(
   events.raise({ tenant: null, kind: 'clock_step', fingerprint, subject, detail: { by_ms: byMs, node } })
 }
 
-function composeHttp(
-  { config, log, listenAnyway = false }: StartOptions,
-  context: Context,
-  parts: {
-    health: HealthPort
-    access: AccessPort
-    api: ApiRole | null
-    standing: Standing
-  },
-): HttpServer | null {
-  const { health, access, api, standing } = parts
-  if (api === null && !listenAnyway) return null
-  log.info({ host: config.host }, describeAccess(config))
-  const { metrics } = context
-  return createHttpServer({
-    host: config.host,
-    port: config.port,
-    maxBodyBytes: config.maxBodyBytes,
-    maxBulkBodyBytes: config.maxBulkBodyBytes,
-    // Part of the drain: requests are short, and runs under way need the time more.
-    closeTimeoutMs: Math.min(3_000, config.drainSeconds * 200),
-    version,
-    log,
-    opened: standing.opened,
-    health,
-    metrics: {
-      contentType: metrics.registry.contentType,
-      render: () => metrics.render(),
-      answered: (operation, status, ms) => metrics.answered(operation, status, ms),
-    },
-    access,
-    api,
-    dashboardDir: api === null ? null : dashboardDir(),
-  })
-}
-
-function dashboardDir(): string {
-  return fileURLToPath(new URL('dist/', import.meta.resolve('@carillon/dashboard/package.json')))
-}
-
 /**
  * Partitions go to the others first, so that nothing fires late; then the runs under way get their time. Each step is
  * done whatever became of the one before: with the database away nothing can be given back, and the process ends all
@@ -394,19 +355,4 @@ async function drain(
     ],
     log,
   )
-}
-
-/** Undoes the start backwards. A step that fails is told and does not keep the others from being done. */
-async function unwind(undo: (() => Promise<void>)[], log: Logger): Promise<void> {
-  for (const step of undo.splice(0).reverse()) {
-    await step().catch((error: unknown) => log.warn({ err: error }, 'a step of the shutdown failed'))
-  }
-}
-
-function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  let done: Promise<Result> | null = null
-  return () => {
-    done ??= work()
-    return done
-  }
 }

@@ -69,9 +69,14 @@ export class Membership {
         'this process was declared dead: dropping all it holds and joining anew',
       )
       await this.rejoin(life)
-    } else if ((await life.look()).length > 0) {
-      this.tellGone()
+    } else {
+      await this.look()
     }
+  }
+
+  /** One look around without a life sign. */
+  async look(): Promise<void> {
+    if ((await this.joined().look()).length > 0) this.tellGone()
   }
 
   /** When to look again, sooner than a heartbeat later: a peer is about to be found gone. */

@@ -31,6 +31,10 @@ export class GuestPool {
       max: options.poolSize,
       idleTimeoutMillis: 30_000,
     })
+    // From its first moment on: between its handshake and its guest nobody else listens, and one that breaks then would end the process.
+    this.pool.on('connect', (client) => {
+      client.on('error', (error) => options.log.debug({ err: error }, 'database connection lost'))
+    })
     this.pool.on('error', (error) => options.log.debug({ err: error }, 'idle database connection lost'))
     options.metrics?.watchPool(poolName(options.applicationName), () => ({
       idle: this.pool.idleCount,

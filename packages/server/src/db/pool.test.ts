@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import pino from 'pino'
 import { afterEach, expect, test } from 'vitest'
+import { GuestPool } from './guest-pool.js'
 import { Database } from './pool.js'
 import { parseStatement } from './statement.js'
 
@@ -21,14 +22,29 @@ function message(kind: string, ...parts: (string | number[])[]): Buffer {
 const ready = message('Z', 'I')
 const shuttingDown = message('E', 'SFATAL\0', 'C57P01\0', 'Mterminating connection\0', [0])
 
+const welcome = Buffer.concat([message('R', [0, 0, 0, 0]), ready])
+
 /** A Postgres that lets everybody in, and is shut down in the very moment in which it has answered the first statement. */
-async function shutDownAfterTheFirst(): Promise<string> {
-  const server = createServer((socket: Socket) => {
-    socket.on('error', () => undefined)
+function shutDownAfterTheFirst(): Promise<string> {
+  return listening((socket) => {
     socket.once('data', () => {
-      socket.write(Buffer.concat([message('R', [0, 0, 0, 0]), ready]))
+      socket.write(welcome)
       socket.once('data', () => socket.end(Buffer.concat([message('C', 'SELECT 0\0'), ready, shuttingDown])))
     })
+  })
+}
+
+/** One that is shut down in the very moment in which it has let somebody in. */
+function shutDownAtOnce(): Promise<string> {
+  return listening((socket) => {
+    socket.once('data', () => socket.end(Buffer.concat([welcome, shuttingDown])))
+  })
+}
+
+async function listening(serve: (socket: Socket) => void): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    serve(socket)
   })
   open.push(server)
   server.listen(0, '127.0.0.1')
@@ -47,4 +63,17 @@ test('a connection that breaks as soon as it has its role fails its statement, a
   // Thrown where nobody could catch it, it would fail the whole run of these tests.
   await expect(database.run(parseStatement('test/one.sql', 'SELECT 1'), {})).rejects.toThrow(/./)
   await database.close()
+})
+
+test('a connection that breaks between its handshake and its guest fails the transaction, and not the process', async () => {
+  const guests = new GuestPool({
+    url: await shutDownAtOnce(),
+    poolSize: 1,
+    statementTimeoutMs: 1_000,
+    pauseMs: 1_000,
+    applicationName: 'test',
+    log: pino({ level: 'silent' }),
+  })
+  await expect(guests.begin(new AbortController().signal, 1_000)).rejects.toThrow(/./)
+  await guests.close()
 })

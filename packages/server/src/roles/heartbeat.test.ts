@@ -5,24 +5,32 @@ import { Metrics } from '../platform/metrics.js'
 import type { Context } from './context.js'
 import { composeHeartbeat } from './heartbeat.js'
 
-/** A process whose life signs fail and whose looks ask for another as the test says; its beats are noted by their time. */
+/** A process whose life signs fail and whose looks ask for another as the test says; its beats and looks are noted by their time. */
 function setUp(answers: { fails?: boolean; nextLookInMs?: number }[]) {
   const clock = new ManualClock(0)
   const beats: number[] = []
+  const looks: number[] = []
   let nextLookInMs: number | null = null
+  const answer = async () => {
+    const { fails, nextLookInMs: next } = answers.shift() ?? {}
+    nextLookInMs = next ?? null
+    await Promise.resolve()
+    if (fails === true) throw new Error('the connection was reset')
+  }
   const membership = {
-    async heartbeat() {
+    heartbeat() {
       beats.push(clock.monotonic())
-      const answer = answers.shift() ?? {}
-      nextLookInMs = answer.nextLookInMs ?? null
-      await Promise.resolve()
-      if (answer.fails === true) throw new Error('the connection was reset')
+      return answer()
+    },
+    look() {
+      looks.push(clock.monotonic())
+      return answer()
     },
     nextLookInMs: () => nextLookInMs,
   }
   const context = { config: { heartbeatMs: 250 }, clock, membership, log: pino({ level: 'silent' }) }
   const heartbeat = composeHeartbeat({ ...context, metrics: new Metrics() } as unknown as Context)
-  return { heartbeat, beats, pass: (ms: number) => clock.advance(ms) }
+  return { heartbeat, beats, looks, pass: (ms: number) => clock.advance(ms) }
 }
 
 describe('the heartbeat', () => {
@@ -35,12 +43,23 @@ describe('the heartbeat', () => {
     await heartbeat.stop()
   })
 
-  test('comes sooner when a peer is due for a verdict, and at its interval from then on', async () => {
-    const { heartbeat, beats, pass } = setUp([{ nextLookInMs: 120 }])
+  test('keeps its interval when a peer is due for a verdict between two: then there is a look, without a life sign', async () => {
+    const { heartbeat, beats, looks, pass } = setUp([{ nextLookInMs: 120 }, { nextLookInMs: 40 }])
     heartbeat.start()
     await pass(0)
-    await pass(400)
-    expect(beats).toEqual([0, 120, 370])
+    await pass(600)
+    expect(beats).toEqual([0, 250, 500])
+    expect(looks).toEqual([120, 160])
+    await heartbeat.stop()
+  })
+
+  test('comes at its time also when a look failed, which is tried again at once', async () => {
+    const { heartbeat, beats, looks, pass } = setUp([{ nextLookInMs: 120 }, { fails: true }])
+    heartbeat.start()
+    await pass(0)
+    await pass(260)
+    expect(looks).toEqual([120, 145])
+    expect(beats).toEqual([0, 250])
     await heartbeat.stop()
   })
 

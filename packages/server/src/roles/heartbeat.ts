@@ -14,21 +14,30 @@ export function composeHeartbeat(context: Context): Service {
   const { config, clock, log, metrics, membership } = context
   let cancel = () => undefined as void
   let failed = false
+  let beatAt = Number.NEGATIVE_INFINITY
+  const beatInMs = () => beatAt + config.heartbeatMs - clock.monotonic()
   const lookAgainIn = (ms: number) => {
     cancel = clock.after(Math.max(1, Math.ceil(ms)), () => heartbeat.wake())
+  }
+  const beatOrLook = async () => {
+    const begunAt = clock.monotonic()
+    // Between two life signs a look is enough: whoever waits for the verdict does not wait for another statement.
+    if (beatInMs() > 0) return membership.look()
+    await membership.heartbeat()
+    beatAt = begunAt
   }
   const beat = async () => {
     cancel()
     try {
-      await membership.heartbeat()
+      await beatOrLook()
       failed = false
     } catch (error) {
       if (!failed) lookAgainIn(againMs)
       failed = true
       throw error
     }
-    const soonMs = membership.nextLookInMs()
-    if (soonMs !== null && soonMs < config.heartbeatMs) lookAgainIn(soonMs)
+    const soonMs = Math.min(membership.nextLookInMs() ?? Number.POSITIVE_INFINITY, beatInMs())
+    if (soonMs < config.heartbeatMs) lookAgainIn(soonMs)
     return undefined
   }
   const heartbeat: Service = new Service({

@@ -102,7 +102,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     wake: () => leasing.wake(),
   })
   const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce())
-  const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.reconcileOnce())
+  const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.strays.lookOnce())
   const reporting = loop(context, 'host-reports', reportMs, () => hosts.runOnce())
   const refreshing = loop(context, 'signing-secrets', refreshMs, () => secrets.refreshOnce())
   const looking = loop(context, 'revocations', config.heartbeatMs, () => worker.lookOnce())

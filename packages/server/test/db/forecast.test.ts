@@ -6,9 +6,9 @@ import { useHouse } from '../kit/use-house.js'
 
 const house = useHouse()
 
-function forecastsOf(node: TestNode, mostJobs?: number): Forecasts {
+function forecastsOf(node: TestNode, bounds: { mostJobs?: number; sampledJobs?: number } = {}): Forecasts {
   const { clock } = house()
-  return new Forecasts({ database: node.database, clock, ...(mostJobs !== undefined && { mostJobs }) })
+  return new Forecasts({ database: node.database, clock, ...bounds })
 }
 
 test('a forecast has 24 hours by the minute and 7 days by the hour, of active jobs and this tenant only', async () => {
@@ -71,9 +71,11 @@ test('a forecast is kept for a minute', async () => {
 test('of more jobs than are read, a part is scaled up, and it says so', async () => {
   const node = await house().node()
   for (let at = 0; at < 12; at++) await node.register({ schedule: '0 * * * *' })
-  const forecast = await forecastsOf(node, 4).forecast(1, { by: 'minute' })
+  const forecast = await forecastsOf(node, { mostJobs: 11, sampledJobs: 4 }).forecast(1, { by: 'minute' })
   expect(forecast).toMatchObject({ jobs: 12, sampled: true })
   expect(forecast.hottest[0]?.firings).toBe(12)
+  const whole = await forecastsOf(node, { mostJobs: 12, sampledJobs: 4 }).forecast(1, { by: 'minute' })
+  expect(whole).toMatchObject({ jobs: 12, sampled: false })
 })
 
 test('jitter is suggested to jobs that start together', async () => {

@@ -46,6 +46,24 @@ describe('a process that crashed', () => {
     expect(counts.map((count) => count())).toEqual([1, 1])
   })
 
+  test('with others frees all their partitions at once, of whom none gave a life sign meanwhile', async () => {
+    const [one, ...others] = (await fleet(4)) as [TestNode, TestNode, TestNode, TestNode]
+    for (const node of others) await node.ownership.runOnce()
+    const [first, slow, last] = others
+    const owned = await partitionsOf(slow)
+    await Promise.all([first.crash(), endSessionLock(slow), last.crash()])
+    let statements = 0
+    meddleWith(one.database, 'disown', async (send) => {
+      statements += 1
+      await slow.membership.heartbeat()
+      return send()
+    })
+    await live([one], 2 * times.heartbeatMs)
+    expect(statements).toBe(1)
+    expect(await Promise.all(others.map(partitionsOf))).toEqual([0, owned, 0])
+    expect(owned).toBeGreaterThan(0)
+  })
+
   test('survives when a life sign of it arrives just before the verdict', async () => {
     const [one, slow] = (await fleet(2)) as [TestNode, TestNode]
     await endSessionLock(slow)

@@ -39,9 +39,9 @@ describe('after a pause', () => {
       node.membership.incarnation,
       job.key,
     ])
-    await node.worker.reconcileOnce()
+    await node.worker.strays.lookOnce()
     expect(await queueOf(house(), job)).toMatchObject([{ token: 77 }])
-    await node.worker.reconcileOnce()
+    await node.worker.strays.lookOnce()
     expect(await queueOf(house(), job)).toMatchObject([{ token: null, attempt: 1 }])
   })
 
@@ -63,8 +63,8 @@ describe('after a pause', () => {
     await putRuns(house(), job, { availableAt: await house().now() })
     const leasing = late.worker.leaseOnce()
     await until('the run is leased', async () => (await queueOf(house(), job))[0]?.token !== null)
-    await late.worker.reconcileOnce()
-    await late.worker.reconcileOnce()
+    await late.worker.strays.lookOnce()
+    await late.worker.strays.lookOnce()
     const other = await house().node()
     await other.worker.leaseOnce()
     await house().finished(other)

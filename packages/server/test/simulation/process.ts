@@ -196,7 +196,7 @@ export class Process implements Caller {
       case 'rescue':
         return this.rescue.runOnce()
       case 'reconcile':
-        return this.worker.reconcileOnce()
+        return this.worker.strays.lookOnce()
     }
   }
 

@@ -98,14 +98,26 @@ export class Proposals {
 
   private ending(): Proposal {
     const incarnation = this.someone()
-    const beat =
-      (this.store.tables.incarnations.get(incarnation)?.beat ?? 0) - (this.dice.chance(0.3) ? 1 : 0)
+    const beat = this.beatOf(incarnation)
     const name = this.dice.pick(['declare-dead', 'declare-dead', 'disown', 'leave', 'peers'] as const)
     if (name === 'peers') return { name, params: {} }
     if (name === 'leave') return { name, params: { incarnation } }
-    if (name === 'disown') return { name, params: { incarnation, beat } }
+    if (name === 'disown') {
+      const other = this.someone()
+      if (other === incarnation || this.dice.chance(0.5))
+        return { name, params: { incarnations: [incarnation], beats: [beat] } }
+      return {
+        name,
+        params: { incarnations: [incarnation, other], beats: [beat, this.beatOf(other)] },
+      }
+    }
     const expired_before = this.dice.chance(0.5) ? null : this.store.now() - this.dice.between(-1, 500)
     return { name, params: { incarnation, beat, expired_before } }
+  }
+
+  /** As an observer saw it, who may have missed the last. */
+  private beatOf(incarnation: number): number {
+    return (this.store.tables.incarnations.get(incarnation)?.beat ?? 0) - (this.dice.chance(0.3) ? 1 : 0)
   }
 
   private owning(): Proposal {

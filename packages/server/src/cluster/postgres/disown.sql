@@ -1,13 +1,18 @@
--- Frees the partitions of a process whose connection is gone and which is silent, so that others need not wait until it is
--- declared dead. It lives on with its runs: should it come back, its renewal finds nothing, and it takes anew. Only if its
--- heartbeat is still the one the observer saw and its session lock can be had; shared, so that observers who find it silent at
--- the same moment are not in each other's way. The epoch stays: taking raises it.
+-- Frees the partitions of processes whose connection is gone and which are silent, so that others need not wait until they are
+-- declared dead. They live on with their runs: should one come back, its renewal finds nothing, and it takes anew. Only where the
+-- heartbeat is still the one the observer saw and the session lock can be had; shared, so that observers who find it silent at
+-- the same moment are not in each other's way. All in one statement: who takes over waits for it. The epoch stays: taking raises it.
 -- Lock order: partitions by key. One who waits for another's disown finds the partitions free when it is answered.
--- @param incarnation bigint
--- @param beat bigint
-WITH silent AS MATERIALIZED (
-  SELECT incarnation FROM carillon.incarnations
-  WHERE incarnation = :incarnation AND state = 'alive' AND beat = :beat AND pg_try_advisory_xact_lock_shared(incarnation)
+-- @param incarnations bigint[]
+-- @param beats bigint[]
+WITH seen AS MATERIALIZED (
+  SELECT i.incarnation
+  FROM carillon.incarnations i
+  JOIN unnest(:incarnations, :beats) AS doubtful (incarnation, beat) USING (incarnation, beat)
+  WHERE i.state = 'alive'
+),
+silent AS MATERIALIZED (
+  SELECT incarnation FROM seen WHERE pg_try_advisory_xact_lock_shared(incarnation)
 ),
 theirs AS MATERIALIZED (
   SELECT p.partition

@@ -17,7 +17,7 @@ const declareDeadStatement = statement<
   { incarnation: number; beat: number; expired_before: number | null },
   { incarnation: number }
 >(new URL('./declare-dead.sql', import.meta.url))
-const disownStatement = statement<{ incarnation: number; beat: number }, { partition: number }>(
+const disownStatement = statement<{ incarnations: number[]; beats: number[] }, { partition: number }>(
   new URL('./disown.sql', import.meta.url),
 )
 const leaveStatement = statement<{ incarnation: number }, { incarnation: number }>(
@@ -120,10 +120,11 @@ export class PostgresLife implements Life {
     const { database, log } = this.options
     const { doubtful, dead: suspects, nextInMs } = this.watch.observe(this.peers, this.incarnation)
     this.nextVerdictInMs = nextInMs
-    for (const { incarnation, beat } of doubtful) {
-      // Told whoever freed its partitions: what falls to this process may be its own to take.
-      this.untold.push(incarnation)
-      await database.run(disownStatement, { incarnation, beat })
+    if (doubtful.length > 0) {
+      const incarnations = doubtful.map(({ incarnation }) => incarnation)
+      // Told whoever freed their partitions: what falls to this process may be its own to take.
+      this.untold.push(...incarnations)
+      await database.run(disownStatement, { incarnations, beats: doubtful.map(({ beat }) => beat) })
     }
     for (const suspect of suspects) {
       const [dead] = await database.run(declareDeadStatement, {

@@ -8,6 +8,7 @@ import { HeldEntry, leaseLost } from './held-entry.js'
 import type { WorkerOffer, WorkerOptions } from './ports.js'
 import { Room } from './room.js'
 import { StartLine } from './start-line.js'
+import { Strays } from './strays.js'
 import {
   cancelledBeforeStart,
   definitionGone,
@@ -25,9 +26,6 @@ const mostPerLease = 1_000
 /** So many are started in one go. */
 const mostPerStart = 500
 
-/** Remembered until their answers have come or were given up: those take seconds, and so many are not lost in that time. */
-const mostGivenBack = 10_000
-
 /** A leased-ahead run starts only if the last look for revocations is younger than this. */
 const freshLookMs = 1_000
 
@@ -42,21 +40,23 @@ export class Worker {
   private readonly confirmations: Confirmations<HeldEntry>
   private lookedAt = Number.NEGATIVE_INFINITY
   private leasing = true
-  private leaseInDoubt = false
   readonly room: Room
-  private unknownBefore: ReadonlySet<number> = new Set()
-  /** Leases that were given back because nobody here knew of them. An answer that brings one of them comes too late. */
-  private readonly givenBack = new Set<number>()
+  readonly strays: Strays
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
   private life = 0
 
   constructor(private readonly options: WorkerOptions) {
-    const { clock, databaseClock, ports, concurrency } = options
+    const { clock, databaseClock, ports, concurrency, self } = options
     this.room = new Room({
       clock,
       concurrency,
       held: () => this.entries.size,
-      open: () => this.leasing && !this.leaseInDoubt,
+      open: () => this.leasing && !this.strays.inDoubt,
+    })
+    this.strays = new Strays({
+      ...{ ports, self },
+      knows: (token) => this.entries.has(token),
+      settled: () => this.room.settled(),
     })
     this.definitions = new DefinitionCache((wanted) => ports.definitions(wanted))
     this.confirmations = new Confirmations(clock, (entries) => this.confirm(entries))
@@ -81,7 +81,7 @@ export class Worker {
   /** One leasing pass. Answers true when the queue probably holds more and there is room. */
   async leaseOnce(): Promise<boolean> {
     const { ports, clock, self, metrics } = this.options
-    if (this.leaseInDoubt) await this.reconcile()
+    if (this.strays.inDoubt) await this.strays.settleDoubt()
     const { free } = this.room
     if (!this.leasing || free <= 0) return false
     const most = Math.min(free, mostPerLease)
@@ -90,7 +90,7 @@ export class Worker {
     const holder = self()
     const runs = await ports.lease(holder, most).catch((error: unknown) => {
       // The statement may have committed without its answer: what it leased must be found and given back.
-      this.leaseInDoubt = true
+      this.strays.inDoubt = true
       throw error
     })
     if (life !== this.life) return false
@@ -120,7 +120,7 @@ export class Worker {
         settle(handed.length)
       },
       doubt: () => {
-        this.leaseInDoubt = true
+        this.strays.inDoubt = true
         settle(null)
         this.options.wake()
       },
@@ -201,23 +201,6 @@ export class Worker {
     this.entries.clear()
   }
 
-  /**
-   * Finds runs that the database says are ours and we do not know: an answer was lost, or a lease committed after we had
-   * given up on it. Two looks apart, so that one whose answer is just on its way is not given back.
-   */
-  async reconcileOnce(): Promise<undefined> {
-    const { ports, self } = this.options
-    const unknown = (await ports.held(self())).filter((run) => !this.entries.has(run.token))
-    const certain = unknown.filter((run) => this.unknownBefore.has(run.token))
-    this.unknownBefore = new Set(unknown.map((run) => run.token))
-    for (const { token } of certain) this.givenBack.add(token)
-    for (const token of this.givenBack) {
-      if (this.givenBack.size <= mostGivenBack) break
-      this.givenBack.delete(token)
-    }
-    await ports.handBack(self(), certain)
-  }
-
   private end(entry: HeldEntry, ending: Ending): void {
     if (entry.ending !== null) return
     entry.ending = ending
@@ -237,20 +220,8 @@ export class Worker {
     }
   }
 
-  private async reconcile(): Promise<void> {
-    const { ports, self } = this.options
-    const held = await ports.held(self())
-    // What is being handed over is known only when the scheduler has its answer.
-    await this.room.settled()
-    await ports.handBack(
-      self(),
-      held.filter((run) => !this.entries.has(run.token)),
-    )
-    this.leaseInDoubt = false
-  }
-
   private async take(leased: LeasedRun[], sentAt: number): Promise<void> {
-    const runs = leased.filter(({ token }) => !this.givenBack.has(token))
+    const runs = leased.filter(({ token }) => !this.strays.wasGivenBack(token))
     if (runs.length === 0) return
     // Held from here on, whatever happens next: a failure below must not forget a leased run.
     const entries = runs.map((run) => new HeldEntry(run, sentAt, this.confirmations))
@@ -262,7 +233,7 @@ export class Worker {
       for (const entry of unknown) entry.definition = this.definitions.of(entry.run)
     } catch (error) {
       for (const { run } of entries) this.entries.delete(run.token)
-      this.leaseInDoubt = true
+      this.strays.inDoubt = true
       throw error
     }
     this.line.add(entries)

@@ -32,8 +32,10 @@ const jobsStatement = statement<
 export interface ForecastsOptions {
   database: Database
   clock: Clock
-  /** Jobs that are read for one forecast; of more, a part. */
+  /** So many jobs are all read for a forecast. */
   mostJobs?: number
+  /** Of more than that, about so many: whoever looks at the load is not to wait long for what a part tells as well. */
+  sampledJobs?: number
 }
 
 export interface ForecastQuery {
@@ -51,6 +53,7 @@ const windows = {
 const pageRows = 500
 const countedMost = 5_000_000
 const defaultMostJobs = 200_000
+const defaultSampledJobs = 50_000
 const hottestShown = 10
 const keptMs = 60_000
 const mostKept = 50
@@ -112,14 +115,14 @@ export class Forecasts {
   }
 
   private async demandOf(tenant: number, query: ForecastQuery) {
-    const { database, clock, mostJobs = defaultMostJobs } = this.options
+    const { database, clock, mostJobs = defaultMostJobs, sampledJobs = defaultSampledJobs } = this.options
     const filter = { ...filterOf(query.target), tags: query.tags ?? null }
     const [found] = await database.run(countStatement, { tenant, ...filter, most: countedMost })
     const { now, jobs } = found ?? { now: 0, jobs: 0 }
     const { seconds, bucket } = windows[query.by]
     const begin = query.from === undefined ? now : read(query.from)
     const from = Math.floor(begin / (bucket * 1000)) * bucket * 1000
-    const every = Math.max(1, Math.ceil(jobs / mostJobs))
+    const every = jobs <= mostJobs ? 1 : Math.ceil(jobs / sampledJobs)
     const demand = new Demand(from, seconds, every)
     const breather = new Breather(clock)
     const calendars = (await readCalendars(database, [tenant])).get(tenant) ?? {}

@@ -68,10 +68,18 @@ export function* declareDead(
   return [{ incarnation }]
 }
 
-export function* disown(run: Execution, { incarnation, beat }: { incarnation: number; beat: number }): Steps {
-  const silent = run.table('incarnations').get(incarnation)
-  if (silent?.state !== 'alive' || silent.beat !== beat || !run.tryAdvisory(incarnation)) return []
-  return yield* freed(run, [...run.table('partitions').values()], (row) => row.owner === incarnation)
+export function* disown(
+  run: Execution,
+  { incarnations, beats }: { incarnations: number[]; beats: number[] },
+): Steps {
+  const silent = new Set(
+    incarnations.filter((incarnation, at) => {
+      const row = run.table('incarnations').get(incarnation)
+      return row?.state === 'alive' && row.beat === beats[at] && run.tryAdvisory(incarnation)
+    }),
+  )
+  const theirs = ({ owner }: PartitionRow) => owner !== null && silent.has(owner)
+  return yield* freed(run, [...run.table('partitions').values()], theirs)
 }
 
 export function* leave(run: Execution, { incarnation }: { incarnation: number }): Steps {

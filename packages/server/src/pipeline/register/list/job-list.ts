@@ -53,7 +53,7 @@ export interface JobListOptions {
   finder?: Database
   /** How many jobs are looked at in their order before an index is asked. */
   look?: number
-  /** How many are looked at for one page where no index helps. */
+  /** How many are looked at for one page where no index helps, or where some were met but not enough. */
   longLook?: number
   /** How many starts of each partition are looked at. */
   startsPerPartition?: number
@@ -130,14 +130,16 @@ export class JobLister {
     const { limit, states, filter } = look
     const scope = { ...scopeOf(look), states, before_job: Number(before) }
     const indexed = await this.isIndexed(look)
-    const lookAt = filter.narrows ? this.lookFor(look, indexed) : limit + 1
-    const [near] = await this.finder.run(nearNewestStatement, { ...scope, look: lookAt })
-    const { looked = 0, reached = null } = near ?? {}
-    const jobs = keysOf(near)
     const at = (job: number | undefined): Position => ({ section: 'newest', key: [job ?? 0] })
-    if (jobs.length > limit) return { jobs: jobs.slice(0, limit), next: at(jobs[limit - 1]) }
-    if (looked < lookAt) return { jobs, next: null }
-    if (!indexed) return { jobs, next: at(reached ?? 0) }
+    for (const lookAt of filter.narrows ? this.looks(look, indexed) : [limit + 1]) {
+      const [near] = await this.finder.run(nearNewestStatement, { ...scope, look: lookAt })
+      const { looked = 0, reached = null } = near ?? {}
+      const jobs = keysOf(near)
+      if (jobs.length > limit) return { jobs: jobs.slice(0, limit), next: at(jobs[limit - 1]) }
+      if (looked < lookAt) return { jobs, next: null }
+      if (!indexed) return { jobs, next: at(reached ?? 0) }
+      if (jobs.length === 0) break
+    }
     const found = await this.finder.run(matchingStatement, {
       ...scopeOf(look),
       states,
@@ -155,22 +157,22 @@ export class JobLister {
     const oneState = states.length === 1
     // Of a state that few jobs are in, an index knows which they are.
     const indexed = (await this.isIndexed(look)) || (oneState && !filter.narrows)
-    const lookAt = filter.narrows || oneState ? this.lookFor(look, indexed) : limit + 1
-    const [near] = await this.finder.run(nearNameStatement, {
-      ...scopeOf(look),
-      states,
-      ...after,
-      look: lookAt,
-    })
-    const { names = [], looked = 0 } = near ?? {}
-    const jobs = keysOf(near)
     const at = (row: { job: number; name: string }): Position => ({
       section: 'name',
       key: [row.name, row.job],
     })
-    const taken = jobs.map((key, index) => ({ job: key, name: names[index] ?? '' }))
-    if (jobs.length > limit || looked < lookAt) return pageOf(taken, limit, at)
-    if (!indexed) return { jobs, next: at({ name: near?.reached_name ?? '', job: near?.reached_job ?? 0 }) }
+    for (const lookAt of filter.narrows || oneState ? this.looks(look, indexed) : [limit + 1]) {
+      const scope = { ...scopeOf(look), states, ...after }
+      const [near] = await this.finder.run(nearNameStatement, { ...scope, look: lookAt })
+      const { names = [], looked = 0 } = near ?? {}
+      const taken = keysOf(near).map((key, index) => ({ job: key, name: names[index] ?? '' }))
+      if (taken.length > limit || looked < lookAt) return pageOf(taken, limit, at)
+      if (!indexed) {
+        const reached = at({ name: near?.reached_name ?? '', job: near?.reached_job ?? 0 })
+        return { jobs: taken.map((row) => row.job), next: reached }
+      }
+      if (taken.length === 0) break
+    }
     const found = await this.finder.run(matchingStatement, {
       ...scopeOf(look),
       states,
@@ -208,9 +210,15 @@ export class JobLister {
     return pageOf(await this.finder.run(matchingNextStatement, scope), limit, at)
   }
 
-  private lookFor({ limit }: Look, indexed: boolean): number {
+  /**
+   * How many jobs are looked at in their order, one look after the other until a page is full. Where an index helps, it is
+   * asked for what is rare. Of what a short look meets some of, but not enough, there may be so much that to sort all of it takes longer than a
+   * long look; what it met nothing of is rare.
+   */
+  private looks({ limit }: Look, indexed: boolean): number[] {
     const { look = 2_000, longLook = 20_000 } = this.options
-    return Math.max(indexed ? look : longLook, limit + 1)
+    const long = Math.max(longLook, limit + 1)
+    return indexed ? [Math.max(look, limit + 1), long] : [long]
   }
 
   private async isIndexed({ filter }: Look): Promise<boolean> {

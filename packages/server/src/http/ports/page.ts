@@ -1,0 +1,4 @@
+export interface PageQuery {
+  limit: number
+  cursor: string | null
+}
