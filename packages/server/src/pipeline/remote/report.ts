@@ -20,11 +20,13 @@ const errorBytes = 4_096
 export function resultOf(report: AttemptReport, circumstances: Circumstances): AttemptResult {
   const { run, definition, leasedAt, now } = circumstances
   const began = leasedAt ?? now
+  // A clock that was set back since the lease may show a time before it, and before the tick: nothing started or ended then.
+  const ended = Math.max(now, began)
   return {
     run,
     definition: definition?.definition ?? null,
-    startedAt: startOf(report.started_at, began, now),
-    finishedAt: now,
+    startedAt: startOf(report.started_at, began, ended),
+    finishedAt: ended,
     retryable: report.retryable ?? true,
     retryAfterMs: report.retry_after_seconds === undefined ? null : report.retry_after_seconds * 1000,
     result: report.result === undefined ? undefined : keepResult(report.result),
@@ -50,8 +52,8 @@ function endingOf(
   }
 }
 
-/** The worker's own clock may be anywhere: the start lies between the lease and now. */
-function startOf(text: string | undefined, began: number, now: number): number {
+/** The worker's own clock may be anywhere: the start lies between the lease and the end. */
+function startOf(text: string | undefined, began: number, ended: number): number {
   const said = text === undefined ? Number.NaN : Date.parse(text)
-  return Number.isNaN(said) ? began : Math.min(Math.max(said, began), now)
+  return Number.isNaN(said) ? began : Math.min(Math.max(said, began), ended)
 }
