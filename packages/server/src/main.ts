@@ -140,13 +140,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const metrics = new Metrics()
     const database = openDatabase(config, postgres.url, log, metrics)
     undo.push(() => database.close())
+    const cluster = database.sibling('carillon cluster', clusterConnections)
+    undo.push(() => cluster.close())
     const migrated = await migrateDatabase(database, clock)
     // So that the first webhook is signed, and its secret can be shown before it.
     await new Secrets(database).ensure([defaultTenant])
     if (config.roles.includes('api')) await requireAdminKey(config, database)
     const tracing = await startTracing(config)
     if (tracing !== null) undo.push(() => tracing.close())
-    const node = composeNode({ ...options, clock }, { database, metrics, tracing }, tasks)
+    const node = composeNode({ ...options, clock }, { database, cluster, metrics, tracing }, tasks)
     await node.start(undo)
     const leave = once(() => unwind(undo, log))
     return {
@@ -174,6 +176,19 @@ function startTracing(config: Config): Promise<Tracing> | null {
   return openTracing({ endpoint, headers, serviceName, version, instance, wants })
 }
 
+/**
+ * Connections for life signs, looks at the peers and partitions: one for each of the two loops. Apart from the pool, where they would wait for
+ * whatever fires, leases and records: most of all when much is to do, which is when a peer has gone.
+ */
+const clusterConnections = 2
+
+interface Ground {
+  database: Database
+  cluster: Database
+  metrics: Metrics
+  tracing: Tracing | null
+}
+
 interface Node {
   http: HttpServer | null
   start(undo: (() => Promise<void>)[]): Promise<void>
@@ -181,7 +196,7 @@ interface Node {
 
 function composeNode(
   options: StartOptions & { clock: Clock },
-  { database, metrics, tracing }: { database: Database; metrics: Metrics; tracing: Tracing | null },
+  { database, cluster, metrics, tracing }: Ground,
   tasks: Awaited<ReturnType<typeof loadTasks>>,
 ): Node {
   const { config, log, clock } = options
@@ -189,7 +204,7 @@ function composeNode(
   const databaseClock = new DatabaseClock(clock, (byMs) => {
     reportStep(byMs, { log, metrics, events, node: incarnationName(membership.incarnation) })
   })
-  const coordination = coordinationOf(config, { database, databaseClock, clock, log })
+  const coordination = coordinationOf(config, { database: cluster, databaseClock, clock, log })
   const membership: Membership = new Membership({
     coordination,
     log,

@@ -37,7 +37,7 @@ export const settings = {
     default: 10,
     min: 2,
     max: 1_000,
-    doc: 'Database connections that one process may hold in its pool; requests to the API have as many more.',
+    doc: 'Database connections that one process may hold in its pool; requests to the API have as many more, and life signs two of their own.',
   },
   taskPoolSize: {
     env: 'CARILLON_TASK_POOL_SIZE',

@@ -2,10 +2,13 @@ import pg from 'pg'
 import { systemClock } from '../platform/clock.js'
 import type { DatabaseMetrics } from '../platform/metrics.js'
 
-/** The last word of an application's name tells its pools apart: `fleet`, `api`, `effects`, `tasks`. */
+/** The last word of an application's name tells its pools apart: `fleet`, `cluster`, `api`, `effects`, `tasks`. */
 export function poolName(applicationName: string): string {
   return /^carillon (\w+)$/.exec(applicationName)?.[1] ?? 'fleet'
 }
+
+/** The types of the driver do not tell that its pool waits for what `onConnect` returns. */
+type PoolConfig = Omit<pg.PoolConfig, 'onConnect'> & { onConnect?: (client: pg.ClientBase) => Promise<void> }
 
 type Callback = Parameters<pg.Pool['connect']>[0]
 
@@ -19,7 +22,7 @@ export class MeasuredPool extends pg.Pool {
 
   constructor(
     { metrics, applicationName }: { metrics?: DatabaseMetrics; applicationName: string },
-    config: pg.PoolConfig,
+    config: PoolConfig,
   ) {
     super(config)
     this.most = config.max ?? 10

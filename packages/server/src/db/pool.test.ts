@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import pino from 'pino'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { GuestPool } from './guest-pool.js'
 import { Database } from './pool.js'
 import { parseStatement } from './statement.js'
 
 const open: Server[] = []
 afterEach(async () => {
+  vi.useRealTimers()
   for (const server of open.splice(0)) await new Promise((resolve) => server.close(resolve))
 })
 
@@ -40,6 +41,32 @@ function shutDownAtOnce(): Promise<string> {
     socket.once('data', () => socket.end(Buffer.concat([welcome, shuttingDown])))
   })
 }
+
+/** One that lets everybody in and answers nothing before it is told to; it tells of every message. */
+async function answeringWhenTold() {
+  const messages: { kind: string; socket: Socket }[] = []
+  let told: () => void = () => undefined
+  const url = await listening((socket) => {
+    socket.once('data', () => {
+      socket.write(welcome)
+      socket.on('data', (data) => {
+        messages.push({ kind: String.fromCharCode(data[0] ?? 0), socket })
+        told()
+      })
+    })
+  })
+  const next = async (): Promise<{ kind: string; socket: Socket }> => {
+    for (;;) {
+      const first = messages.shift()
+      if (first !== undefined) return first
+      await new Promise<void>((resolve) => (told = resolve))
+    }
+  }
+  return { url, next }
+}
+
+const answerToText = Buffer.concat([message('C', 'SELECT 1\0'), ready])
+const answerToPrepared = Buffer.concat([message('1'), message('2'), message('n'), answerToText])
 
 async function listening(serve: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {
@@ -76,4 +103,61 @@ test('a connection that breaks between its handshake and its guest fails the tra
   })
   await expect(guests.begin(new AbortController().signal, 1_000)).rejects.toThrow(/./)
   await guests.close()
+})
+
+test('a connection that is ready only after its caller gave up waiting serves the next one', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const server = await answeringWhenTold()
+  const database = new Database({
+    url: server.url,
+    poolSize: 1,
+    statementTimeoutMs: 60_000,
+    applicationName: 'test',
+    log: pino({ level: 'silent' }),
+  })
+  const one = parseStatement('test/one.sql', 'SELECT 1')
+  const first = expect(database.run(one, {})).rejects.toThrow(/./)
+  const second = expect(database.run(one, {})).rejects.toThrow(/timeout exceeded/)
+  const broken = await server.next()
+  await vi.advanceTimersByTimeAsync(3_000)
+  broken.socket.destroy()
+  await first
+  // The connection that is made for the second call is still taking its role when that has waited long enough.
+  const late = await server.next()
+  await vi.advanceTimersByTimeAsync(2_500)
+  await second
+
+  late.socket.write(answerToText)
+  const third = database.run(one, {})
+  const statement = await server.next()
+  expect(statement).toEqual({ kind: 'P', socket: late.socket })
+  statement.socket.write(answerToPrepared)
+  expect(await third).toEqual([])
+  await database.close()
+})
+
+test('a connection whose role is not granted in time is given up, and the next call makes another', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const server = await answeringWhenTold()
+  const database = new Database({
+    url: server.url,
+    poolSize: 1,
+    statementTimeoutMs: 60_000,
+    applicationName: 'test',
+    log: pino({ level: 'silent' }),
+  })
+  const one = parseStatement('test/one.sql', 'SELECT 1')
+  const first = expect(database.run(one, {})).rejects.toThrow(/timeout/)
+  const hung = await server.next()
+  await vi.advanceTimersByTimeAsync(5_000)
+  await first
+
+  const second = database.run(one, {})
+  const fresh = await server.next()
+  expect(fresh.socket).not.toBe(hung.socket)
+  fresh.socket.write(answerToText)
+  const statement = await server.next()
+  statement.socket.write(answerToPrepared)
+  expect(await second).toEqual([])
+  await database.close()
 })

@@ -54,13 +54,12 @@ export class Database implements Runner {
       ...connectionConfig(options),
       max: options.poolSize,
       idleTimeoutMillis: 30_000,
-      // A connection that cannot take its role is not handed out.
-      verify: (client, done) => {
-        takeRole(client, options.confinedTo === undefined ? 'fleet' : 'api').then(() => done(), done)
-      },
+      // A connection that cannot take its role is not handed out. Not in `verify`: after that, the pool hands a connection even to a
+      // caller that gave up waiting meanwhile, and nobody ever gives it back.
+      onConnect: (client) => takeRole(client, options.confinedTo === undefined ? 'fleet' : 'api'),
     })
-    // From its first moment on: the pool listens to no connection that is just taking its role, and one that breaks then, without a
-    // listener, would end the process. Whoever uses it learns of it by his query.
+    // From its first moment on: the pool listens to idle connections only, and one that breaks before its user listens would end the
+    // process. Whoever uses it learns of it by his query.
     this.pool.on('connect', (client) => {
       client.on('error', (error) => options.log.debug({ err: error }, 'database connection lost'))
     })
@@ -219,6 +218,9 @@ async function apart<Result>(client: pg.PoolClient, part: () => Promise<Result>)
   }
 }
 
+/** For a handshake, for a role, and for a free connection. */
+const connectMs = 5_000
+
 /**
  * A process that was killed leaves statements behind that hold its partitions, and whoever takes those over waits for them.
  * So Postgres looks, while it works at a statement of ours, whether whoever asked is still there. It can on Linux only, and
@@ -239,7 +241,7 @@ const roles = {
  */
 async function takeRole(client: pg.ClientBase, role: 'fleet' | 'api'): Promise<void> {
   try {
-    await client.query(roles[role])
+    await client.query({ text: roles[role], query_timeout: connectMs } as pg.QueryConfig)
   } catch (error) {
     if (codeOf(error) !== '42501') throw error
     throw new Error(
@@ -275,7 +277,7 @@ export function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
   return {
     connectionString: options.url,
     application_name: options.applicationName,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: connectMs,
     statement_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 2_000,
     // A process that was stopped in the middle of a transaction must not hold its locks for as long as it sleeps.
