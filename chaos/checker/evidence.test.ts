@@ -141,6 +141,24 @@ describe('what was not looked at is no good news', () => {
       },
     ],
     [
+      'a scheduler was killed that held nothing',
+      [],
+      (all) => {
+        withRescue(all)
+        Object.assign(all.nemesis[0] as Entry, { roles: ['scheduler', 'worker'] })
+        all.nemesis.push({ takeover: null, at: killed.at, partitions: 0 })
+      },
+    ],
+    [
+      'a scheduler was killed, and what it held had no owner any more',
+      ['not_settled'],
+      (all) => {
+        withRescue(all)
+        Object.assign(all.nemesis[0] as Entry, { roles: ['scheduler', 'worker'] })
+        all.nemesis.push({ takeover: null, at: killed.at, partitions: 3 })
+      },
+    ],
+    [
       'memory that could not be read',
       ['not_back_to_baseline'],
       (all) => {

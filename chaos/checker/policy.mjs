@@ -46,6 +46,8 @@ export function judgeOverlap({ job, byVersion, ledger, deliveries }, clock, verd
     const from = clock.database(delivery.in)
     going = going.filter(({ to }) => to > from + roundingMs)
     const close = closes.get(delivery.token)
+    // Begun by somebody who had slept, after its lease had been taken back: it has no place, and takes none.
+    if (close !== undefined && close.recorded_at + roundingMs < from) continue
     // A run keeps the policy that it was made with. After an edit those of both versions may go on beside each other.
     going.push({
       to: close?.recorded_at ?? from,

@@ -30,7 +30,7 @@ export function takeovers(nemesis, ttlMs, firstFires) {
       taken: quantiles(msOf(clear, 'takeover')),
       first_fire: quantiles(firstFires.msOf(clear)),
     },
-    never: seen.filter(({ takeover }) => takeover === null).length,
+    never: seen.filter(({ takeover, partitions }) => takeover === null && partitions !== 0).length,
   }
 }
 

@@ -9,6 +9,7 @@ import {
   start,
   tick,
   withDefinition,
+  withRescue,
   type World,
 } from './hand-made.js'
 
@@ -234,4 +235,21 @@ test('a run has the places of its own version, not of the widest that there ever
     Object.assign(all.ledger[1] as Entry, { recorded_at: tick(3) + 500 })
   })
   expect(kinds).toEqual(['beside'])
+})
+
+/** The first worker had slept since it leased the second tick: it begins amid the third, by when this attempt is on record. */
+function wakesLate(all: World, lostAt: number): void {
+  withRescue(all)
+  const slept = deliveriesOf(all).splice(1, 1)[0] as Entry
+  deliveriesOf(all).splice(3, 0, { ...slept, in: tick(3) + 4, out: tick(3) + 5, said: 'aborted' })
+  Object.assign(all.ledger[1] as Entry, { recorded_at: lostAt })
+  Object.assign(all.ledger[3] as Entry, { recorded_at: tick(3) + 500 })
+}
+
+test('a run begun after its lease was taken back has no place, and takes none', async () => {
+  expect(await found((all) => wakesLate(all, tick(2) + 1_000))).toEqual([])
+})
+
+test('a run begun before its lease was taken back has its place until then', async () => {
+  expect(await found((all) => wakesLate(all, tick(3) + 400))).toContain('beside')
 })

@@ -14,9 +14,11 @@ export default {
     const holdings = await observer.holdingsOf(victims.map(({ pid }) => pid))
     const at = now()
     const killed = Promise.all(victims.map((victim) => victim.kill()))
-    // Without an answer nobody knows what they held: that a takeover was not seen is written down, too.
-    if (holdings === null) journal.append({ takeover: null, at, partitions: null })
-    else if (holdings.length > 0) {
+    // Without an answer nobody knows what they held: that a takeover was not seen is written down, too. One that has just lost its
+    // connections may hold nothing.
+    if (holdings === null || holdings.length === 0)
+      journal.append({ takeover: null, at, partitions: holdings?.length ?? null })
+    else {
       const { taken = null, ...parts } = (await observer.takenOver(holdings, at, ttlMs * 4)) ?? {}
       journal.append({ takeover: taken, at, partitions: holdings.length, ...parts })
     }
