@@ -257,7 +257,7 @@ export class OverlapTrial {
   private async compareRevoked(): Promise<void> {
     for (const worker of this.workers) {
       const revoked = await this.node.leasing.revoked(worker)
-      const real = new Map(revoked.map(({ token, replaced }) => [token, replaced]))
+      const real = new Map(revoked?.map(({ token, replaced }) => [token, replaced]))
       const wanted = this.held
         .filter(({ run, leased }) => run.asked && leased.holder === worker)
         .map(({ job, leased }) => {

@@ -9,16 +9,15 @@ import type { Begun } from './attempt.js'
 import type { Closed, Delivered } from './delivered.js'
 
 export type HeldRun = RunIdentity & { token: number }
+/** `replaced`: a newer run of the job waits for its place; `stop_requested`: a person cancelled this very run. */
+export type Revoked = HeldRun & { replaced: boolean; stop_requested: boolean }
 
 /** What main.ts hands to the worker: the queue before it, the targets beside it, the record after it. */
 export interface WorkerPorts {
   lease(holder: number, most: number): Promise<LeasedRun[]>
   held(holder: number): Promise<HeldRun[]>
-  /**
-   * Runs that are to be cancelled; `replaced`: because a newer run of the job waits for the place; `stop_requested`:
-   * because a person cancelled this very run.
-   */
-  revoked(holder: number): Promise<(HeldRun & { replaced: boolean; stop_requested: boolean })[]>
+  /** Runs that are to be cancelled. Null: this worker was declared dead, and its runs may be anybody's. */
+  revoked(holder: number): Promise<readonly Revoked[] | null>
   /** Of these runs, the tokens that this worker still holds. */
   stillHeld(holder: number, runs: readonly HeldRun[]): Promise<Set<number>>
   handBack(holder: number, runs: readonly HeldRun[]): Promise<void>

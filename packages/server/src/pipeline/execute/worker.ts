@@ -5,7 +5,7 @@ import { Confirmations } from './confirmations.js'
 import { type Closed, type Delivered, isClosed } from './delivered.js'
 import { emptied } from './emptied.js'
 import { HeldEntry, leaseLost } from './held-entry.js'
-import type { WorkerOffer, WorkerOptions } from './ports.js'
+import type { Revoked, WorkerOffer, WorkerOptions } from './ports.js'
 import { Room } from './room.js'
 import { StartLine } from './start-line.js'
 import { Strays } from './strays.js'
@@ -140,11 +140,21 @@ export class Worker {
    * unless a newer one replaces it or a person cancelled it: then it is told to stop.
    */
   async lookOnce(): Promise<undefined> {
+    await this.look()
+  }
+
+  /** False: this process was declared dead, and learns that by its next life sign. Until then nothing may start: its runs may be anybody's. */
+  private async look(): Promise<boolean> {
     const { ports, clock, self } = this.options
     const sentAt = clock.monotonic()
     const revoked = await ports.revoked(self())
+    if (revoked === null) return false
     this.lookedAt = sentAt
-    if (revoked.length === 0) return
+    if (revoked.length > 0) await this.revoke(revoked)
+    return true
+  }
+
+  private async revoke(revoked: readonly Revoked[]): Promise<void> {
     const tokens = new Set(revoked.map((run) => run.token))
     this.line.remove(({ run }) => tokens.has(run.token))
     // Not only those on the line: some have left it and wait for this very look.
@@ -180,17 +190,13 @@ export class Worker {
     const aborted = await emptied(this.entries, {
       clock,
       withinMs,
-      aheadMs: (entry) => this.stopAheadMs(entry),
+      aheadMs: ({ definition }) => (definition && this.options.stopAheadMs?.(definition)) ?? 0,
     })
     // A database that takes nothing must not keep the process from ending: what is unwritten is rescued by the others.
     const enough = new AbortController()
     await Promise.race([ports.drained(), pause(clock, 1_000, enough.signal)])
     enough.abort()
     return { aborted }
-  }
-
-  private stopAheadMs({ definition }: HeldEntry): number {
-    return (definition && this.options.stopAheadMs?.(definition)) ?? 0
   }
 
   /** This process was declared dead: its runs belong to others. What still goes on is told to stop. */
@@ -212,8 +218,7 @@ export class Worker {
     const { ports, self, log } = this.options
     const runs = entries.map(({ run }) => run)
     try {
-      await this.lookOnce()
-      const held = await ports.stillHeld(self(), runs)
+      const held = (await this.look()) ? await ports.stillHeld(self(), runs) : new Set<number>()
       for (const { run, stop } of entries) if (!held.has(run.token)) stop.stop(leaseLost())
     } catch (error) {
       log.warn({ err: error }, 'a handler asked for its run, and the look failed')
@@ -288,14 +293,12 @@ export class Worker {
   /** After a pause of this process its runs may be somebody else's: only those that are still held may start. */
   private async lookAgain(entries: readonly HeldEntry[]): Promise<boolean> {
     const { ports, self } = this.options
+    const runs = entries.map(({ run }) => run)
     try {
-      await this.lookOnce()
-      const held = await ports.stillHeld(
-        self(),
-        entries.map(({ run }) => run),
-      )
+      const isAlive = await this.look()
+      const held = await ports.stillHeld(self(), runs)
       for (const { run, begun } of entries) if (!begun && !held.has(run.token)) this.entries.delete(run.token)
-      return true
+      return isAlive
     } catch (error) {
       this.options.log.warn({ err: error }, 'runs wait: the look for revocations failed')
       return false

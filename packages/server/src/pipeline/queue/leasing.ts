@@ -73,7 +73,9 @@ export type RevokedRun = HeldRun & { replaced: boolean; stop_requested: boolean 
 const lanesStatement = statement<LanesParams, LaneRow>(new URL('./lanes.sql', import.meta.url))
 const leaseStatement = statement<LeaseParams, LeaseRow>(new URL('./lease.sql', import.meta.url))
 const heldStatement = statement<{ holder: number }, HeldRun>(new URL('./held.sql', import.meta.url))
-const revokedStatement = statement<{ holder: number }, RevokedRun>(new URL('./revoked.sql', import.meta.url))
+const revokedStatement = statement<{ holder: number }, RevokedRun | { token: null }>(
+  new URL('./revoked.sql', import.meta.url),
+)
 interface HeldParams {
   holder: number
   dues: number[]
@@ -216,8 +218,10 @@ export class Leasing {
     return this.options.database.run(heldStatement, { holder })
   }
 
-  revoked(holder: number): Promise<RevokedRun[]> {
-    return this.options.database.run(revokedStatement, { holder })
+  /** Null: the holder was declared dead. */
+  async revoked(holder: number): Promise<RevokedRun[] | null> {
+    const rows = await this.options.database.run(revokedStatement, { holder })
+    return rows.length === 0 ? null : rows.filter((row): row is RevokedRun => row.token !== null)
   }
 
   async handBack(holder: number, runs: readonly HeldRun[]): Promise<void> {

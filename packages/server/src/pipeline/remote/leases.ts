@@ -33,7 +33,7 @@ export interface RemotePorts {
   wait(ask: Ask, waitMs: number, signal: AbortSignal): Promise<LeasedRun[]>
   handBack(worker: number, runs: readonly HeldRun[]): Promise<void>
   /** Runs of a worker that somebody asked to cancel, and whether also when they are under way. */
-  revoked(worker: number): Promise<(HeldRun & { replaced: boolean; stop_requested: boolean })[]>
+  revoked(worker: number): Promise<(HeldRun & { replaced: boolean; stop_requested: boolean })[] | null>
   definitions(wanted: readonly { job: number; version: number }[]): Promise<Map<string, RunDefinition>>
   close(result: AttemptResult): Promise<CloseAnswer>
 }
@@ -105,7 +105,8 @@ export class RemoteLeases {
   ): Promise<HeartbeatAnswer['stop']> {
     if (!held.some(({ cancel_requested: asked }) => asked)) return []
     const revoked = await this.options.ports.revoked(worker)
-    return revoked.flatMap((run) => {
+    // Null: lost to others a moment ago, which its next life sign tells.
+    return (revoked ?? []).flatMap((run) => {
       const reason = stopReasonOf(run)
       return reason === null ? [] : [{ ...refOf(run), reason }]
     })

@@ -191,8 +191,8 @@ export function* held(run: Execution, { holder }: { holder: number }): Steps {
 }
 
 /** Nobody asks to cancel anything here. */
-export function* revoked(): Steps {
-  return []
+export function* revoked(run: Execution, { holder }: { holder: number }): Steps {
+  return run.table('incarnations').get(holder)?.state === 'alive' ? [{ token: null }] : []
 }
 
 export interface HeldParams {
