@@ -79,16 +79,16 @@ async function listening(serve: (socket: Socket) => void): Promise<string> {
   return `postgres://anybody@127.0.0.1:${(server.address() as AddressInfo).port}/any`
 }
 
+const one = parseStatement('test/one.sql', 'SELECT 1')
+function oneConnectionTo(url: string): Database {
+  const log = pino({ level: 'silent' })
+  return new Database({ url, poolSize: 1, statementTimeoutMs: 60_000, applicationName: 'test', log })
+}
+
 test('a connection that breaks as soon as it has its role fails its statement, and not the process', async () => {
-  const database = new Database({
-    url: await shutDownAfterTheFirst(),
-    poolSize: 1,
-    statementTimeoutMs: 1_000,
-    applicationName: 'test',
-    log: pino({ level: 'silent' }),
-  })
+  const database = oneConnectionTo(await shutDownAfterTheFirst())
   // Thrown where nobody could catch it, it would fail the whole run of these tests.
-  await expect(database.run(parseStatement('test/one.sql', 'SELECT 1'), {})).rejects.toThrow(/./)
+  await expect(database.run(one, {})).rejects.toThrow(/./)
   await database.close()
 })
 
@@ -108,14 +108,7 @@ test('a connection that breaks between its handshake and its guest fails the tra
 test('a connection that is ready only after its caller gave up waiting serves the next one', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const server = await answeringWhenTold()
-  const database = new Database({
-    url: server.url,
-    poolSize: 1,
-    statementTimeoutMs: 60_000,
-    applicationName: 'test',
-    log: pino({ level: 'silent' }),
-  })
-  const one = parseStatement('test/one.sql', 'SELECT 1')
+  const database = oneConnectionTo(server.url)
   const first = expect(database.run(one, {})).rejects.toThrow(/./)
   const second = expect(database.run(one, {})).rejects.toThrow(/timeout exceeded/)
   const broken = await server.next()
@@ -139,14 +132,7 @@ test('a connection that is ready only after its caller gave up waiting serves th
 test('a connection whose role is not granted in time is given up, and the next call makes another', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const server = await answeringWhenTold()
-  const database = new Database({
-    url: server.url,
-    poolSize: 1,
-    statementTimeoutMs: 60_000,
-    applicationName: 'test',
-    log: pino({ level: 'silent' }),
-  })
-  const one = parseStatement('test/one.sql', 'SELECT 1')
+  const database = oneConnectionTo(server.url)
   const first = expect(database.run(one, {})).rejects.toThrow(/timeout/)
   const hung = await server.next()
   await vi.advanceTimersByTimeAsync(5_000)
