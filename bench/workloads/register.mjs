@@ -105,7 +105,8 @@ async function probe(house, seconds) {
 const timezone = 'Europe/Madrid'
 /** Two hours from now at the earliest, whatever the time of day: what is registered must not fire beside it. */
 const firstHour =
-  2 + Number(new Intl.DateTimeFormat('en', { timeZone: timezone, hour: '2-digit', hourCycle: 'h23' }).format())
+  2 +
+  Number(new Intl.DateTimeFormat('en', { timeZone: timezone, hour: '2-digit', hourCycle: 'h23' }).format())
 
 function jobOf(name, at) {
   return JSON.stringify({
