@@ -31,6 +31,30 @@ describe('after a pause', () => {
     expect(other.delivered).toHaveLength(1)
   })
 
+  test('a worker that was declared dead starts nothing, although it can look again before it learns that', async () => {
+    let away = false
+    const node = await house().node({
+      leaseAheadMs: 5_000,
+      between: (ports) => ({
+        revoked: (holder) =>
+          away ? Promise.reject(new Error('the database is away')) : ports.revoked(holder),
+      }),
+    })
+    const job = await node.register({ schedule: '@every 1h' })
+    await putRuns(house(), job, { availableAt: (await house().now()) + 1_500 })
+    await node.worker.leaseOnce()
+    away = true
+    await house().clock.advance(2_000)
+    // The others took its runs back, as they do after a second of silence; then a look of its own, before its next life sign.
+    await house().query("UPDATE carillon.incarnations SET state = 'dead', ended_at = carillon.now_ms()")
+    await house().query('UPDATE carillon.queue SET holder = NULL, token = NULL, leased_at = NULL')
+    away = false
+    await node.worker.lookOnce()
+    for (let look = 0; look < 20; look++) await house().clock.advance(100)
+    expect(node.delivered).toEqual([])
+    expect(await queueOf(house(), job)).toMatchObject([{ holder: null, attempt: 1 }])
+  })
+
   test('a lease that nobody knows of is found and given back, but not one whose answer is on its way', async () => {
     const node = await house().node()
     const job = await node.register({ schedule: '@every 1h' })

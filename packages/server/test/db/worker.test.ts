@@ -88,28 +88,6 @@ describe('a leased run starts', () => {
     await house().finished(node)
   })
 
-  test('not after this process was declared dead and has not learnt it yet', async () => {
-    let away = false
-    const node = await house().node({
-      leaseAheadMs: 5_000,
-      between: (ports) => ({
-        revoked: (holder) =>
-          away ? Promise.reject(new Error('the database is away')) : ports.revoked(holder),
-      }),
-    })
-    const job = await leaseAhead(node, 1_500)
-    away = true
-    await house().clock.advance(2_000)
-    // The others took its runs back, as they do after a second of silence; then a look of its own, before its next life sign.
-    await house().query("UPDATE carillon.incarnations SET state = 'dead', ended_at = carillon.now_ms()")
-    await house().query('UPDATE carillon.queue SET holder = NULL, token = NULL, leased_at = NULL')
-    away = false
-    await node.worker.lookOnce()
-    for (let look = 0; look < 20; look++) await house().clock.advance(100)
-    expect(node.delivered).toEqual([])
-    expect(await queueOf(house(), job)).toMatchObject([{ holder: null, attempt: 1 }])
-  })
-
   test('not at all when the late look finds it revoked', async () => {
     const node = await house().node({ leaseAheadMs: 5_000 })
     const job = await leaseAhead(node, 4_000)
