@@ -23,7 +23,7 @@ export const tokenUnchecked = {
     {
       file: `${record}/close-plain.sql`,
       from: '            q.token, q.catch_up,',
-      to: '            (SELECT token FROM result WHERE result.place = q.ctid) AS token, q.catch_up,',
+      to: '            (:tokens)[array_position(:places, q.ctid)] AS token, q.catch_up,',
     },
   ],
   mask: {

@@ -282,8 +282,8 @@ export function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
     query_timeout: options.statementTimeoutMs + 2_000,
     // A process that was stopped in the middle of a transaction must not hold its locks for as long as it sleeps.
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
-    // Compiling a statement takes longer than any of ours runs.
-    options: '-c jit=off',
+    // Compiling a statement takes longer than any of ours runs, and so does starting processes to share it, which take cores from firing.
+    options: '-c jit=off -c max_parallel_workers_per_gather=0',
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },

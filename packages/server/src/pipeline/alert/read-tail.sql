@@ -1,29 +1,16 @@
--- What became of ticks from one instant to another, by job: only of jobs of which something may have to be said, or taken back. Each row
--- of the ledger is looked at once to find these (and once by claim-tail.sql, by the same condition), and the rows of these alone are put
--- together: a success of a job that is well costs no more than the look. Failures in a row and ticks passed over are kept in job_health, for jobs that have any: a
+-- What became of the ticks of some jobs from one instant to another: those that claim-tail.sql has noted, of which something may have to be said, or
+-- taken back. Failures in a row and ticks passed over are kept in job_health, for jobs that have any: a
 -- success forgets the failures, a long enough row of runs the rest (of more than twenty ticks each count is halved). In the transaction of
 -- claim-tail.sql, whose lock makes this the only writer of job_health.
 -- Lock: rows of job_health, by job. Index: ledger_recorded (with by-index.sql), alerts_open_of_job, jobs' primary key.
+-- `= true` keeps the look into the jobs a hashed one: looked for by job, each might be read with all its history.
 -- @param since bigint
 -- @param until bigint
 -- @param slow_ms bigint
+-- @param noted bigint[]
 WITH ruled AS MATERIALIZED (
   SELECT DISTINCT r.tenant FROM carillon.alert_rules r
   WHERE r.kind = 'late_start' AND r.enabled AND r.params ? 'start_within_seconds'
-),
-expected AS MATERIALIZED (
-  SELECT EXISTS (SELECT FROM ruled) OR x.known AS by_any FROM carillon.expectation x
-),
-noted AS MATERIALIZED (
-  SELECT DISTINCT l.job
-  FROM carillon.ledger l
-  WHERE l.recorded_at >= :since AND l.recorded_at < :until
-    AND (l.outcome NOT IN ('success', 'stale') OR l.catch_up OR l.finished_at - l.started_at >= :slow_ms
-         OR l.job IN (SELECT h.job FROM carillon.job_health h)
-         OR l.job IN (SELECT a.job FROM carillon.alerts a WHERE a.job IS NOT NULL AND a.resolved_at IS NULL)
-         OR ((SELECT by_any FROM expected) AND (l.started_at - l.available_at >= 1000 OR l.finished_at - l.started_at >= 1000)
-             AND (l.tenant IN (SELECT r.tenant FROM ruled r)
-                  OR EXISTS (SELECT FROM carillon.jobs e WHERE e.job = l.job AND e.definition ? 'expect' AND e.state IN ('active', 'paused', 'ended')))))
 ),
 tail AS MATERIALIZED (
   SELECT l.tenant, l.job, l.due, l.due_to, l.recorded_at, l.outcome, l.ticks, l.error, l.finished_at,
@@ -37,7 +24,7 @@ tail AS MATERIALIZED (
          CASE WHEN l.outcome IN ('success', 'failed', 'dead') THEN l.finished_at - l.started_at END AS took
   FROM carillon.ledger l
   WHERE l.recorded_at >= :since AND l.recorded_at < :until AND l.outcome <> 'stale'
-    AND EXISTS (SELECT FROM noted) AND l.job IN (SELECT n.job FROM noted n)
+    AND (l.job IN (SELECT unnest(:noted))) = true
 ),
 by_job AS MATERIALIZED (
   SELECT tenant, job,

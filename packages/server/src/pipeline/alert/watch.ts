@@ -27,6 +27,8 @@ interface Slice {
   slice_ms: number
   /** There was more in it than one look takes. */
   full: boolean
+  /** Jobs of which something may have to be said. */
+  noted: number[]
 }
 
 const claimStatement = statement<{ every_ms: number; settled_ms: number }, Claim>(
@@ -45,9 +47,10 @@ const keepTailStatement = statement<{ until: number; slice_ms: number }, { throu
 const shrinkStatement = statement<Record<string, never>, { slice_ms: number }>(
   new URL('./shrink-tail.sql', import.meta.url),
 )
-const tailStatement = statement<{ since: number; until: number; slow_ms: number }, TailRow>(
-  new URL('./read-tail.sql', import.meta.url),
-)
+const tailStatement = statement<
+  { since: number; until: number; slow_ms: number; noted: number[] },
+  TailRow
+>(new URL('./read-tail.sql', import.meta.url))
 const wellStatement = statement<{ jobs: number[] }, { job: number }>(
   new URL('./well-again.sql', import.meta.url),
 )
@@ -149,8 +152,9 @@ export class Watch {
     const asked = { settled_ms: settledMs, oldest_ms: oldestMs, most: mostRows, slow_ms: slowMs }
     const [slice] = await runner.run(sliceStatement, asked)
     if (slice === undefined) return false
-    const { since, until, now } = slice
-    const rows = until > since ? await runner.run(tailStatement, { since, until, slow_ms: slowMs }) : []
+    const { since, until, now, noted } = slice
+    const rows =
+      noted.length > 0 ? await runner.run(tailStatement, { since, until, slow_ms: slowMs, noted }) : []
     const waiting = await runner.run(waitingStatement, { most: mostWaiting, parked_until: parkedUntil })
     const rules = await RuleBook.read(
       runner,

@@ -13,6 +13,7 @@
 -- A timer that the API holds is waited for, but no longer than `lock_timeout`, set here for this statement alone: fire.sql
 -- passes over it. It is set in `own`, which has to be there before the first timer is touched.
 -- `= true` keeps the look into `own` a hashed one: as a join it is planned as a loop through all of it for each tick.
+-- Columns are taken apart in the list of what is selected: in FROM, each would be written to a store of its own and read from there. They are equally long.
 -- Answers one row of columns: rows would be taken apart by the caller field by field.
 --
 -- Lock order: partitions, timers by job, the worker's incarnation after the first of them (FOR KEY SHARE, which only its end
@@ -56,16 +57,10 @@ own AS MATERIALIZED (
   ORDER BY p.partition
   FOR KEY SHARE OF p
 ),
-tick AS MATERIALIZED (
-  SELECT *
-  FROM unnest(:timer_places, :jobs, :job_partitions, :job_epochs, :dues, :revs, :available_ats, :next_dues, :next_starts,
-              :versions, :routes, :places, :max_attempts)
-    AS t (place, job, partition, epoch, due, rev, available_at, next_due, next_start, version, route, places, max_attempts)
-),
 lane AS MATERIALIZED (
   SELECT asked.route, guard.timeout_seconds
   FROM me
-  CROSS JOIN (SELECT DISTINCT route FROM tick) asked
+  CROSS JOIN (SELECT DISTINCT route FROM unnest(:routes) AS t (route)) asked
   CROSS JOIN LATERAL (SELECT * FROM carillon.routes r WHERE r.route = asked.route LIMIT 1) r
   LEFT JOIN carillon.targets guard ON r.kind = 'http' AND guard.tenant = r.tenant AND guard.host = r.name
   WHERE CASE r.kind WHEN 'task' THEN r.name = ANY (:tasks) WHEN 'command' THEN :commands ELSE true END
@@ -75,7 +70,12 @@ lane AS MATERIALIZED (
 moved AS (
   UPDATE carillon.timers timer
   SET due = tick.next_due, start_at = tick.next_start, accounted_through = tick.due, runs = timer.runs + 1
-  FROM tick
+  FROM (
+    SELECT unnest(:timer_places) AS place, unnest(:jobs) AS job, unnest(:job_partitions) AS partition, unnest(:job_epochs) AS epoch,
+           unnest(:dues) AS due, unnest(:revs) AS rev, unnest(:available_ats) AS available_at, unnest(:next_dues) AS next_due,
+           unnest(:next_starts) AS next_start, unnest(:versions) AS version, unnest(:routes) AS route, unnest(:places) AS places,
+           unnest(:max_attempts) AS max_attempts
+  ) tick
   WHERE ((tick.partition, tick.epoch) IN (SELECT own.partition, own.epoch FROM own)) = true
     AND timer.ctid = tick.place AND timer.job = tick.job AND timer.due = tick.due AND timer.rev = tick.rev
     AND timer.partition = tick.partition

@@ -8,7 +8,7 @@
 -- `= true` and `= false` keep these looks hashed ones.
 -- Rows are locked as they lie, not by key as everybody else does it: so a wait must not last, or two would wait for each other.
 -- After `lock_timeout`, set here for this statement alone, all of them are left to close.sql. It is set in `result`, which has to
--- be there before the first row is touched.
+-- be there before the first row is locked. Its columns are taken apart in the list of what is selected, as in fire-plain.sql.
 -- Lock order: queue. Index: none; the ledger is only appended to.
 -- @plan each-time
 -- @param holder bigint
@@ -21,14 +21,13 @@ WITH clock AS MATERIALIZED (
   SELECT carillon.now_ms() AS now, set_config('lock_timeout', '50', true) AS lock_timeout
 ),
 result AS MATERIALIZED (
-  SELECT r.*, clock.lock_timeout
-  FROM unnest(:places, :tokens, :started_ats, :finished_ats, :results)
-    AS r (place, token, started_at, finished_at, result)
-  CROSS JOIN clock
+  SELECT unnest(:tokens) AS token, unnest(:started_ats) AS started_at, unnest(:finished_ats) AS finished_at, unnest(:results) AS result,
+         clock.lock_timeout
+  FROM clock
 ),
 gone AS (
   DELETE FROM carillon.queue q
-  WHERE q.ctid = ANY (ARRAY(SELECT place FROM result)) AND (q.token IN (SELECT token FROM result)) = true
+  WHERE q.ctid = ANY (:places) AND (q.token IN (SELECT token FROM result)) = true
     AND q.holder = :holder
     AND (q.tenant IN (SELECT tenant FROM carillon.tenant_slots)) = false
   RETURNING q.tenant, q.job, q.due, q.origin, q.seq, q.round, q.attempt, q.max_attempts, q.version, q.epoch, q.next_due,

@@ -1,0 +1,60 @@
+import { beforeEach, expect, test } from 'vitest'
+import { byIndex } from '../../src/db/by-index.js'
+import { type Statement, statement } from '../../src/db/statement.js'
+import { useHandMade } from '../kit/hand-made.js'
+
+const hand = useHandMade()
+const claim = statement<object, { since: number; until: number; noted: number[] }>(
+  new URL('../../src/pipeline/alert/claim-tail.sql', import.meta.url),
+)
+const read = statement<object, { job: number }>(
+  new URL('../../src/pipeline/alert/read-tail.sql', import.meta.url),
+)
+const jobs = 200
+const bounds = { settled_ms: 3_000, oldest_ms: 60_000, most: 10_000, slow_ms: 10_000 }
+/** Far fewer than the ledger has, and far more than the last minute of it. */
+const fewPages = 700
+
+/** An hour ago every job ran often, in the last minute once; one of these runs failed. Nothing is known of the ledger's statistics, as of today's. */
+beforeEach(async () => {
+  await hand().database.query('UPDATE carillon.alert_watch SET slice_ms = 60000, through = 0')
+  await record(`carillon.now_ms() - 3600000 + n`, `generate_series(1, 400) AS n`)
+  await record(`carillon.now_ms() - 20000`, `generate_series(7, 7) AS n`)
+  await hand().database.query('SELECT carillon.summarize_ledger()')
+})
+
+async function record(at: string, series: string): Promise<void> {
+  await hand().database.query(
+    `INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version, epoch,
+                                  available_at, started_at, finished_at, partition)
+     SELECT ${at}, 1, 1000 + j, n, 0, 0,
+            CASE WHEN j = 7 AND ${at} > carillon.now_ms() - 60000 THEN 'failed' ELSE 'success' END::carillon.outcome,
+            true, 0, 1, 1, 1, 0, 0, 0, 0
+     FROM ${series}, generate_series(1, $1::int) AS j`,
+    [jobs],
+  )
+}
+
+async function pagesRead(statement: Statement<object, object>, params: object): Promise<number> {
+  return hand().database.database.transaction(async (runner) => {
+    await byIndex(runner)
+    const explained = { ...statement, text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}` }
+    const [row] = await runner.run<object, object>({ ...explained, plannedEachTime: true }, params)
+    const [{ Plan: plan }] = (row as { 'QUERY PLAN': [{ Plan: Record<string, number> }] })['QUERY PLAN']
+    return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
+  })
+}
+
+test('a look at the tail notes the jobs that are not well, and reads the tail alone', async () => {
+  const [slice] = await hand().database.database.run(claim, bounds)
+  expect(slice?.noted).toEqual([1_007])
+  expect(await pagesRead(claim, bounds)).toBeLessThan(fewPages)
+})
+
+test('what became of many noted jobs is read from the tail, not from their histories', async () => {
+  const [slice] = await hand().database.database.run(claim, bounds)
+  const { since = 0, until = 0 } = slice ?? {}
+  const noted = Array.from({ length: jobs }, (_, job) => 1_001 + job)
+  const asked = { since, until, slow_ms: bounds.slow_ms, noted }
+  expect(await pagesRead(read, asked)).toBeLessThan(fewPages)
+})
