@@ -47,10 +47,9 @@ const keepTailStatement = statement<{ until: number; slice_ms: number }, { throu
 const shrinkStatement = statement<Record<string, never>, { slice_ms: number }>(
   new URL('./shrink-tail.sql', import.meta.url),
 )
-const tailStatement = statement<
-  { since: number; until: number; slow_ms: number; noted: number[] },
-  TailRow
->(new URL('./read-tail.sql', import.meta.url))
+const tailStatement = statement<{ since: number; until: number; slow_ms: number; noted: number[] }, TailRow>(
+  new URL('./read-tail.sql', import.meta.url),
+)
 const wellStatement = statement<{ jobs: number[] }, { job: number }>(
   new URL('./well-again.sql', import.meta.url),
 )
