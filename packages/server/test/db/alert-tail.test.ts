@@ -18,20 +18,19 @@ const fewPages = 700
 /** An hour ago every job ran often, in the last minute once; one of these runs failed. Nothing is known of the ledger's statistics, as of today's. */
 beforeEach(async () => {
   await hand().database.query('UPDATE carillon.alert_watch SET slice_ms = 60000, through = 0')
-  await record(`carillon.now_ms() - 3600000 + n`, `generate_series(1, 400) AS n`)
-  await record(`carillon.now_ms() - 20000`, `generate_series(7, 7) AS n`)
+  await record(3_600_000, 400)
+  await record(20_000, 1)
   await hand().database.query('SELECT carillon.summarize_ledger()')
 })
 
-async function record(at: string, series: string): Promise<void> {
+async function record(agoMs: number, runs: number): Promise<void> {
   await hand().database.query(
     `INSERT INTO carillon.ledger (recorded_at, tenant, job, due, origin, seq, outcome, final, round, attempt, version, epoch,
                                   available_at, started_at, finished_at, partition)
-     SELECT ${at}, 1, 1000 + j, n, 0, 0,
-            CASE WHEN j = 7 AND ${at} > carillon.now_ms() - 60000 THEN 'failed' ELSE 'success' END::carillon.outcome,
-            true, 0, 1, 1, 1, 0, 0, 0, 0
-     FROM ${series}, generate_series(1, $1::int) AS j`,
-    [jobs],
+     SELECT carillon.now_ms() - $1::bigint, 1, 1000 + j, n, 0, 0,
+            CASE WHEN j = 7 AND $2::int = 1 THEN 'failed' ELSE 'success' END::carillon.outcome, true, 0, 1, 1, 1, 0, 0, 0, 0
+     FROM generate_series(1, $2::int) AS n, generate_series(1, $3::int) AS j`,
+    [agoMs, runs, jobs],
   )
 }
 
