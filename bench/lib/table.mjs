@@ -18,6 +18,7 @@ export const columns = [
   ['lag p95', 'lag_ms.p95'],
   ['lag p99', 'lag_ms.p99'],
   ['lag max', 'lag_ms.max'],
+  ['first p99 ms', 'first_p99_ms'],
   ['missed', 'missed'],
   ['registered s', 'registered_s'],
   ['staging s', 'staging_s'],
