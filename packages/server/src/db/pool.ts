@@ -282,7 +282,7 @@ export function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
     query_timeout: options.statementTimeoutMs + 2_000,
     // A process that was stopped in the middle of a transaction must not hold its locks for as long as it sleeps.
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
-    // Compiling a statement takes longer than any of ours runs, and so does starting processes to share it, which take cores from firing.
+    // Compiling a statement takes longer than any of ours runs; processes that share one take cores from firing.
     options: '-c jit=off -c max_parallel_workers_per_gather=0',
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,

@@ -40,7 +40,9 @@ async function pagesRead(statement: Statement<object, object>, params: object): 
     const explained = { ...statement, text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}` }
     const [row] = await runner.run<object, object>({ ...explained, plannedEachTime: true }, params)
     const [{ Plan: plan }] = (row as { 'QUERY PLAN': [{ Plan: Record<string, number> }] })['QUERY PLAN']
-    return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
+    const pages = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
+    expect(pages).toBeGreaterThan(0)
+    return pages
   })
 }
 
@@ -53,6 +55,7 @@ test('a look at the tail notes the jobs that are not well, and reads the tail al
 test('what became of many noted jobs is read from the tail, not from their histories', async () => {
   const [slice] = await hand().database.database.run(claim, bounds)
   const { since = 0, until = 0 } = slice ?? {}
+  expect(until - since).toBeGreaterThan(40_000)
   const noted = Array.from({ length: jobs }, (_, job) => 1_001 + job)
   const asked = { since, until, slow_ms: bounds.slow_ms, noted }
   expect(await pagesRead(read, asked)).toBeLessThan(fewPages)
