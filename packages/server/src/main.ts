@@ -319,7 +319,7 @@ function hintsToScheduler(role: SchedulerRole | null): Pick<Hints, 'jobChanged' 
 /** Whoever of this process hands out runs is told that there are some. */
 function hintsTo(roles: (WorkerRole | RemoteRole | null)[]): Pick<Hints, 'runFired' | 'runRescued'> {
   return {
-    runFired: () => roles.forEach((role) => role?.runFired()),
+    runFired: (startsAt) => roles.forEach((role) => role?.runFired(startsAt)),
     runRescued: () => roles.forEach((role) => role?.runsCameBack()),
   }
 }

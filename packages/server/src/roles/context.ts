@@ -35,7 +35,8 @@ export interface Traces {
 /** Hints between the roles of one process. Other processes find the same by polling: nothing depends on a hint. */
 export interface Hints {
   jobChanged: () => void
-  runFired: () => void
+  /** `startsAt`: not before then; left out, at once. */
+  runFired: (startsAt?: number) => void
   runRescued: () => void
   operationStarted: () => void
 }

@@ -55,7 +55,7 @@ export function composeFiring(
   parts: {
     ownership: Ownership
     events: Events
-    onFired: (left: boolean) => void
+    onFired: (leftFrom: number | null) => void
     onCaughtUp: () => void
     handOver: HandOver | null
   },

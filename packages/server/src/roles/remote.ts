@@ -17,7 +17,7 @@ import { type Context, loop } from './context.js'
 export interface RemoteRole {
   services: Service[]
   leases: LeasesPort
-  runFired(): void
+  runFired(startsAt?: number): void
   /** Runs came back into the queue: behind the place, perhaps, from which looks begin. */
   runsCameBack(): void
   /** Answers all calls that wait, and lets none wait any more. */

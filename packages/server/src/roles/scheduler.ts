@@ -64,11 +64,11 @@ export function composeScheduler(
   const fire = composeFiring(context, {
     ownership,
     events,
-    onFired(left) {
+    onFired(leftFrom) {
       firedAt = clock.monotonic()
-      if (left) hints.runFired()
+      if (leftFrom !== null) hints.runFired(leftFrom)
     },
-    ...{ onCaughtUp: hints.runFired, handOver },
+    ...{ onCaughtUp: () => hints.runFired(), handOver },
   })
   const rescue = new Rescue({ database, log, metrics, onRescued: hints.runRescued })
   const upkeep = new Upkeep({ database, log, ...config })

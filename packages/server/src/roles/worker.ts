@@ -29,7 +29,7 @@ export interface WorkerRole {
   worker: Worker
   /** For the scheduler of the same process. */
   handOver: HandOver
-  runFired(): void
+  runFired(startsAt?: number): void
   /** Runs came back into the queue: behind the place, perhaps, from which leasing looks. */
   runsCameBack(): void
   lost(): void
@@ -111,7 +111,10 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     services: [leasing, looking, reconciling, refreshing, reporting],
     worker,
     handOver: handOverTo(worker, traces, { tasks: tasks.names(), commands: config.allowCommands }),
-    runFired: () => leasing.wake(),
+    runFired(startsAt = 0) {
+      // What may not be leased yet is found by a pass that comes by itself, long before it starts.
+      if (startsAt <= databaseClock.atLeast() + config.leaseAheadMs) leasing.wake()
+    },
     runsCameBack() {
       queue.lookFully()
       leasing.wake()

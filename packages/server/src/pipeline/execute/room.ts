@@ -7,6 +7,8 @@ export interface RoomOptions {
   concurrency: number
   /** Runs that the worker holds. */
   held: () => number
+  /** Those of them that wait for their instants. */
+  waiting: () => number
   /** Whether it takes any, and knows what it has. */
   open: () => boolean
 }
@@ -35,6 +37,16 @@ export class Room {
   /** So many at once have a chance to be taken, also beside as many others. */
   get mostAtOnce(): number {
     return Math.floor(this.options.concurrency / 4)
+  }
+
+  /**
+   * Whether places that became free are worth a look into the queue. Not a few of them while enough runs wait here for their
+   * instants: a look costs the database as much for one run as for fifty, and a worker whose places are always taken by what it
+   * holds ahead would ask for each of them.
+   */
+  get isWorthAsking(): boolean {
+    const worth = Math.ceil(this.options.concurrency / 4)
+    return this.free >= worth || this.options.waiting() < worth
   }
 
   /** All of them or none, and never more than half of what is free: the rest is for those that are leased, which may have waited. */

@@ -11,6 +11,7 @@ export class StartLine<Entry extends { availableAt: number }> {
   private readonly waiting = new Map<number, Entry[]>()
   private readonly instants = new Instants()
   private callOff: (() => void) | null = null
+  private count = 0
 
   constructor(
     private readonly clock: Clock,
@@ -19,6 +20,7 @@ export class StartLine<Entry extends { availableAt: number }> {
   ) {}
 
   add(entries: readonly Entry[]): void {
+    this.count += entries.length
     for (const entry of entries) {
       const { availableAt } = entry
       const others = this.waiting.get(availableAt)
@@ -40,6 +42,7 @@ export class StartLine<Entry extends { availableAt: number }> {
       // The instant stays where it is: with nobody left it passes without anything to let go of.
       this.waiting.set(instant, staying)
     }
+    this.count -= removed.length
     return removed
   }
 
@@ -48,9 +51,7 @@ export class StartLine<Entry extends { availableAt: number }> {
   }
 
   get size(): number {
-    let size = 0
-    for (const entries of this.waiting.values()) size += entries.length
-    return size
+    return this.count
   }
 
   /** Lets go of everything that is due, and sets the timer for the next. */
@@ -66,6 +67,7 @@ export class StartLine<Entry extends { availableAt: number }> {
       if (due.length === 0) due = entries
       else for (const entry of entries) due.push(entry)
     }
+    this.count -= due.length
     const next = this.instants.first
     // The bound is rounded down and timers may come a little early: a try too soon is repeated, never a start too soon.
     if (next !== Number.POSITIVE_INFINITY) {

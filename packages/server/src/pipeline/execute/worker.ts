@@ -40,6 +40,8 @@ export class Worker {
   private readonly confirmations: Confirmations<HeldEntry>
   private lookedAt = Number.NEGATIVE_INFINITY
   private leasing = true
+  /** The last leasing pass left no place free: who frees some asks for the next. */
+  private short = false
   readonly room: Room
   readonly strays: Strays
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
@@ -51,6 +53,7 @@ export class Worker {
       clock,
       concurrency,
       held: () => this.entries.size,
+      waiting: () => this.line.size,
       open: () => this.leasing && !this.strays.inDoubt,
     })
     this.strays = new Strays({
@@ -78,12 +81,13 @@ export class Worker {
     return begun.slice(0, most).map(({ run, startedAt }) => ({ job: run.job, due: run.due, startedAt }))
   }
 
-  /** One leasing pass. Answers true when the queue probably holds more and there is room. */
+  /** One leasing pass. Answers true when the queue probably holds more and there is room for it that is worth another. */
   async leaseOnce(): Promise<boolean> {
     const { ports, clock, self, metrics } = this.options
     if (this.strays.inDoubt) await this.strays.settleDoubt()
     const { free } = this.room
-    if (!this.leasing || free <= 0) return false
+    this.short = free <= 0
+    if (!this.leasing || this.short) return false
     const most = Math.min(free, mostPerLease)
     const { life } = this
     const sentAt = clock.monotonic()
@@ -100,7 +104,8 @@ export class Worker {
     const taking = this.take(runs, sentAt)
     this.room.tell()
     await taking
-    return this.room.backlog
+    this.short = this.room.backlog && !this.room.isWorthAsking
+    return this.room.backlog && !this.short
   }
 
   /**
@@ -388,11 +393,12 @@ export class Worker {
 
   /** Its place is free. */
   private forget(entry: HeldEntry): void {
-    const { metrics, wake, concurrency } = this.options
-    const wasFull = this.entries.size >= concurrency
+    const { metrics, wake } = this.options
     this.entries.delete(entry.run.token)
     metrics.inFlight.set(this.entries.size)
     this.room.freed()
-    if (wasFull) wake()
+    if (!this.short || !this.room.isWorthAsking) return
+    this.short = false
+    wake()
   }
 }

@@ -8,8 +8,8 @@ export interface AftermathOptions {
   horizon: Horizon
   /** The database has a newer epoch for these. */
   disown: (held: readonly OwnedPartition[]) => void
-  /** Told after ticks entered the queue; `left`: some of them for whoever leases them. */
-  onFired: (left: boolean) => void
+  /** Told after ticks entered the queue; `leftFrom`: when the first of those starts that are left to whoever leases them. */
+  onFired: (leftFrom: number | null) => void
   /** Told of every tick that was fired, where somebody traces them. */
   told?: (tick: PlannedTick, now: number) => void
   /** Told how many missed ticks of how many jobs were left to replays. */
@@ -40,7 +40,7 @@ export class Aftermath {
     const counts = new Map<Decision, number>()
     const deferred = { ticks: 0, jobs: 0 }
     let fired = false
-    let left = false
+    let leftFrom: number | null = null
     let lagMs = 0
     let missed = 0
     for (const { job, now, decision, token = null } of decided) {
@@ -51,7 +51,7 @@ export class Aftermath {
       if (decision === 'fired') {
         fired = true
         this.options.told?.(tick, now)
-        left ||= token === null
+        if (token === null) leftFrom = Math.min(leftFrom ?? tick.availableAt, tick.availableAt)
         const lateMs = Math.max(0, now - tick.availableAt)
         metrics.fireLateness.observe(lateMs / 1000)
         if (!this.trailing.has(job)) lagMs = Math.max(lagMs, lateMs)
@@ -68,7 +68,7 @@ export class Aftermath {
       metrics.refusedByEpoch.inc(refused.size)
       disown(owned.filter(({ partition }) => refused.has(partition)))
     }
-    if (fired) onFired(left)
+    if (fired) onFired(leftFrom)
     if (deferred.jobs > 0) onDeferred(deferred.ticks, deferred.jobs)
     return lagMs
   }

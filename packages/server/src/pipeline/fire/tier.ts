@@ -44,7 +44,7 @@ export interface FireTierOptions {
   owned: () => readonly OwnedPartition[]
   disown: (refused: readonly OwnedPartition[]) => void
   /** Told after fresh ticks entered the queue; `left`: some of them for whoever leases them. */
-  onFired: (left: boolean) => void
+  onFired: (leftFrom: number | null) => void
   handOver?: HandOver
   /** Told of every tick that was fired, and of every one that was caught up, where somebody traces them. */
   told?: (tick: PlannedTick, now: number) => void
