@@ -13,14 +13,14 @@ export function describeMetrics(): Described[] {
     name: string
     help: string
     labelNames: string[]
-    constructor: { name: string }
+    type: Described['type']
   }[]
   return known
     .filter(({ name }) => !metricsOfNode.some((prefix) => name.startsWith(prefix)))
     .map((metric) => ({
       name: metric.name,
       help: metric.help,
-      type: metric.constructor.name.toLowerCase() as Described['type'],
+      type: metric.type,
       labels: metric.labelNames,
     }))
 }

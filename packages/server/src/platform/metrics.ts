@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { PlainHistogram } from './plain-histogram.js'
 
 /** What a loop reports of its passes. */
 export interface LoopMetrics {
@@ -54,7 +55,7 @@ export class Metrics implements LoopMetrics, DatabaseMetrics {
     'fires_refused_by_epoch_total',
     'Partitions whose fire was refused because the database had a newer epoch',
   )
-  readonly fireLateness = this.histogram('fire_lateness_seconds', 'How late a tick entered the queue')
+  readonly fireLateness = this.ofRuns('fire_lateness_seconds', 'How late a tick entered the queue')
   readonly stageAhead = this.gauge('stage_ahead_seconds', 'How long before their time ticks are staged now')
   readonly wheelTimers = this.gauge('wheel_timers', 'Timers in the wheel of this scheduler')
   readonly catchUpTicks = this.gauge('catch_up_ticks', 'Missed ticks that this scheduler has yet to catch up')
@@ -73,8 +74,8 @@ export class Metrics implements LoopMetrics, DatabaseMetrics {
 
   readonly leased = this.counter('runs_leased_total', 'Runs leased by this worker')
   readonly inFlight = this.gauge('runs_in_flight', 'Runs that this worker holds')
-  readonly startLag = this.histogram('start_lag_seconds', 'From the instant a run could start to its start')
-  readonly runDuration = this.histogram(
+  readonly startLag = this.ofRuns('start_lag_seconds', 'From the instant a run could start to its start')
+  readonly runDuration = this.ofRuns(
     'run_duration_seconds',
     'From the start of an attempt to its end',
     durationBuckets,
@@ -279,6 +280,11 @@ export class Metrics implements LoopMetrics, DatabaseMetrics {
 
   private gauge<Label extends string = never>(name: string, help: string, labelNames: Label[] = []) {
     return new Gauge({ name: `carillon_${name}`, help, labelNames, registers: [this.registry] })
+  }
+
+  /** Told of every run. */
+  private ofRuns(name: string, help: string, buckets: number[] = lagBuckets) {
+    return new PlainHistogram(`carillon_${name}`, help, buckets, this.registry)
   }
 
   private histogram<Label extends string = never>(

@@ -101,6 +101,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     self: () => membership.incarnation,
     wake: () => leasing.wake(),
   })
+  metrics.onRender(() => metrics.inFlight.set(worker.inFlight))
   const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce())
   const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.strays.lookOnce())
   const reporting = loop(context, 'host-reports', reportMs, () => hosts.runOnce())

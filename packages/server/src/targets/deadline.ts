@@ -27,9 +27,19 @@ export function withinDeadline<T>(
   })
 }
 
+/** Begun in this turn of the event loop. Most work of a crowd is over within its turn, and needs no timer: one look for all of them is enough. */
+let begun: { watch(): void }[] = []
+
+function watchBegun(): void {
+  const those = begun
+  begun = []
+  for (const deadline of those) deadline.watch()
+}
+
 /** The work's own switch and all that ends it, in one object: of a run that does nothing, such small things are the cost. */
 class Deadline<T> extends StopSwitch implements StopListener {
-  private readonly timer: NodeJS.Timeout
+  private timer: NodeJS.Timeout | null = null
+  private isOver = false
 
   constructor(
     private readonly resolve: (ending: Ending<T>) => void,
@@ -38,8 +48,13 @@ class Deadline<T> extends StopSwitch implements StopListener {
     private readonly lingers: (() => Promise<unknown> | null) | undefined,
   ) {
     super()
-    this.timer = setTimeout(() => this.timeUp(), Math.min(timeoutMs, longestTimerMs))
+    if (begun.push(this) === 1) setImmediate(watchBegun)
     outer.join(this)
+  }
+
+  /** The time runs from the end of the turn in which the work began: until then nobody could have told it to stop. */
+  watch(): void {
+    if (!this.isOver) this.timer = setTimeout(() => this.timeUp(), Math.min(this.timeoutMs, longestTimerMs))
   }
 
   over(work: (stop: StopSwitch) => T | PromiseLike<T>): void {
@@ -84,7 +99,8 @@ class Deadline<T> extends StopSwitch implements StopListener {
 
   /** Only the first one counts. */
   private end(ending: Ending<T>): void {
-    clearTimeout(this.timer)
+    this.isOver = true
+    if (this.timer !== null) clearTimeout(this.timer)
     this.outer.leave(this)
     this.resolve(ending)
   }

@@ -7,7 +7,13 @@ import type { LeasedRun } from '../run.js'
 import type { WorkerPorts } from './ports.js'
 import { Worker } from './worker.js'
 
-const succeeded = { outcome: 'success', retryable: false, retryAfterMs: null, reason: null, error: null } as const
+const succeeded = {
+  outcome: 'success',
+  retryable: false,
+  retryAfterMs: null,
+  reason: null,
+  error: null,
+} as const
 const places = 20
 
 /** A worker before a queue that never ends, whose loop asks again when it is woken or told that there is more. */

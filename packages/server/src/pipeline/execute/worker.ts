@@ -186,7 +186,6 @@ export class Worker {
       this.options.self(),
       unstarted.map(({ run }) => run),
     )
-    this.options.metrics.inFlight.set(this.entries.size)
   }
 
   /** Waits for runs under way, then signals those that are left to stop and records them as handed back. */
@@ -236,7 +235,6 @@ export class Worker {
     // Held from here on, whatever happens next: a failure below must not forget a leased run.
     const entries = runs.map((run) => new HeldEntry(run, sentAt, this.confirmations))
     for (const entry of entries) this.entries.set(entry.run.token, entry)
-    this.options.metrics.inFlight.set(this.entries.size)
     try {
       const unknown = entries.filter(({ definition }) => definition === null)
       if (unknown.length > 0) await this.definitions.load(unknown.map(({ run }) => run))
@@ -352,10 +350,9 @@ export class Worker {
 
   /** Cut short by this worker's own shutdown: that is no failure of the run's, and uses up no attempt. */
   private async giveUp(entry: HeldEntry): Promise<void> {
-    const { ports, self, metrics } = this.options
+    const { ports, self } = this.options
     await ports.handBack(self(), [entry.run])
     this.entries.delete(entry.run.token)
-    metrics.inFlight.set(this.entries.size)
   }
 
   private finish(entry: HeldEntry, startedAt: number | null, delivered: Delivered): Promise<void> {
@@ -393,12 +390,10 @@ export class Worker {
 
   /** Its place is free. */
   private forget(entry: HeldEntry): void {
-    const { metrics, wake } = this.options
     this.entries.delete(entry.run.token)
-    metrics.inFlight.set(this.entries.size)
     this.room.freed()
     if (!this.short || !this.room.isWorthAsking) return
     this.short = false
-    wake()
+    this.options.wake()
   }
 }

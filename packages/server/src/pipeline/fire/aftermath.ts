@@ -35,7 +35,7 @@ export class Aftermath {
   /** Answers how late the latest tick was that nothing but this scheduler held up. */
   of(owned: readonly OwnedPartition[], ticks: readonly PlannedTick[], decided: readonly Decided[]): number {
     const { metrics, onFired, onDeferred, disown } = this.options
-    const byJob = ticksByJob(ticks)
+    const tickOf = ticksByJob(ticks)
     const refused = new Set<number>()
     const counts = new Map<Decision, number>()
     const deferred = { ticks: 0, jobs: 0 }
@@ -44,7 +44,7 @@ export class Aftermath {
     let lagMs = 0
     let missed = 0
     for (const { job, now, decision, token = null } of decided) {
-      const tick = byJob.get(job)
+      const tick = tickOf(job)
       if (tick === undefined) continue
       if (moving.has(decision)) missed += missedBefore(tick)
       counts.set(decision, (counts.get(decision) ?? 0) + 1)

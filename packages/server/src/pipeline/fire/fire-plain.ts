@@ -1,5 +1,6 @@
 import { statement } from '../../db/statement.js'
 import type { Decided, OwnedPartition, Receiver } from './fire-statement.js'
+import { byJob } from './by-job.js'
 import { type PlannedTick, ticksByJob } from './plan.js'
 
 interface PlainParams {
@@ -56,6 +57,10 @@ export function isPlain(tick: PlannedTick): boolean {
   )
 }
 
+export function inOrder(ticks: readonly PlannedTick[]): PlannedTick[] {
+  return [...ticks].sort((a, b) => a.timer.job - b.timer.job)
+}
+
 /** By job, which is the order in which everybody takes the locks of timers and of overlap places. */
 export function plainParams(
   owner: number,
@@ -63,8 +68,8 @@ export function plainParams(
   ticks: readonly PlannedTick[],
   receiver: Receiver | null,
 ): PlainParams {
-  const byJob = [...ticks].sort((a, b) => a.timer.job - b.timer.job)
-  const timers = byJob.map(({ timer }) => timer)
+  const ordered = inOrder(ticks)
+  const timers = ordered.map(({ timer }) => timer)
   const involved = new Set(timers.map(({ partition }) => partition))
   const held = owned.filter(({ partition }) => involved.has(partition))
   const epochs = new Map(held.map(({ partition, epoch }) => [partition, epoch]))
@@ -79,12 +84,12 @@ export function plainParams(
     job_epochs: timers.map(({ partition }) => epochs.get(partition) ?? -1),
     dues: timers.map(({ due }) => due),
     revs: timers.map(({ rev }) => rev),
-    available_ats: byJob.map(({ availableAt }) => availableAt),
-    next_dues: byJob.map(({ nextDue }) => nextDue as number),
-    next_starts: byJob.map(({ nextStart }) => nextStart as number),
+    available_ats: ordered.map(({ availableAt }) => availableAt),
+    next_dues: ordered.map(({ nextDue }) => nextDue as number),
+    next_starts: ordered.map(({ nextStart }) => nextStart as number),
     versions: timers.map(({ version }) => version),
     routes: timers.map(({ route }) => route),
-    places: byJob.map(({ places }) => places),
+    places: ordered.map(({ places }) => places),
     max_attempts: timers.map(({ definition }) => 1 + definition.max_retries),
     holder: receiver?.holder ?? null,
     tasks: [...(receiver?.tasks ?? [])],
@@ -94,15 +99,15 @@ export function plainParams(
 
 /** What was fired, as fire.sql would have answered it. */
 export function plainDecisions(ticks: readonly PlannedTick[], answer: PlainAnswer): Decided[] {
-  const byJob = ticksByJob(ticks)
-  const timerPlaces = new Map<number, string>()
-  answer.moved.forEach((job, at) => timerPlaces.set(job, answer.timer_places[at] as string))
+  const tickOf = ticksByJob(ticks)
+  const movedAt = byJob([...answer.moved.keys()], (at) => answer.moved[at] as number)
   const timeouts = new Map(answer.slow_routes.map((route, at) => [route, answer.timeouts[at] as number]))
   const decided: Decided[] = []
   answer.jobs.forEach((job, at) => {
-    const tick = byJob.get(job)
+    const tick = tickOf(job)
     if (tick === undefined) return
     const token = answer.tokens[at] ?? null
+    const moved = movedAt(job)
     decided.push({
       job,
       due: tick.timer.due,
@@ -111,7 +116,7 @@ export function plainDecisions(ticks: readonly PlannedTick[], answer: PlainAnswe
       token,
       timeout_seconds: token === null ? null : (timeouts.get(tick.timer.route) ?? null),
       run_place: answer.run_places[at] ?? null,
-      timer_place: timerPlaces.get(job) ?? null,
+      timer_place: moved === undefined ? null : (answer.timer_places[moved] ?? null),
     })
   })
   return decided

@@ -27,7 +27,7 @@ export function runsFor(
   decided: readonly Decided[],
 ): LeasedRun[] {
   const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]))
-  const byJob = ticksByJob(ticks)
+  const tickOf = ticksByJob(ticks)
   const runs: LeasedRun[] = []
   for (const {
     job,
@@ -36,7 +36,7 @@ export function runsFor(
     timeout_seconds: timeout = null,
     run_place: place = null,
   } of decided) {
-    const tick = byJob.get(job)
+    const tick = tickOf(job)
     if (token === null || tick === undefined || tick.runDue === null) continue
     const { timer } = tick
     const run: LeasedRun = {

@@ -1,3 +1,4 @@
+import { byJob } from './by-job.js'
 import type { Decided } from './fire-statement.js'
 import type { Whereabouts } from './horizon.js'
 import type { DueTimer, PlannedTick } from './plan.js'
@@ -35,12 +36,10 @@ export class KnownTimers {
 
   /** What follows from plain firing is known, and where it lies; whatever else was decided is read again. */
   learn(ticks: readonly PlannedTick[], decided: readonly Decided[]): void {
-    const places = new Map<number, string>()
-    for (const { job, decision, timer_place: place = null } of decided)
-      if (decision === 'fired' && place !== null) places.set(job, place)
+    const decisionOf = byJob(decided, ({ job }) => job)
     for (const tick of ticks) {
-      const place = places.get(tick.timer.job)
-      const next = place === undefined ? null : following(tick, place)
+      const { decision, timer_place: place = null } = decisionOf(tick.timer.job) ?? {}
+      const next = decision !== 'fired' || place === null ? null : following(tick, place)
       if (next === null) this.timers.delete(tick.timer.job)
       else this.keep(next)
     }

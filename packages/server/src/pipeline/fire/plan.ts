@@ -6,6 +6,7 @@ import { namesCalendar } from '../calendars.js'
 import { jitterMs } from '../../time/jitter.js'
 import { spreadMs } from '../spread.js'
 import type { RunDefinition } from '../run.js'
+import { byJob } from './by-job.js'
 import { noTickChanges, type TickChanges } from '../tick-changes.js'
 
 /** A timer with its job, as read-timers.sql answers it. */
@@ -59,10 +60,8 @@ export interface PlannedTick {
   gaps: readonly NotedTick[]
 }
 
-export function ticksByJob(ticks: readonly PlannedTick[]): Map<number, PlannedTick> {
-  const byJob = new Map<number, PlannedTick>()
-  for (const tick of ticks) byJob.set(tick.timer.job, tick)
-  return byJob
+export function ticksByJob(ticks: readonly PlannedTick[]): (job: number) => PlannedTick | undefined {
+  return byJob(ticks, ({ timer }) => timer.job)
 }
 
 export interface NotedTick {

@@ -3,7 +3,7 @@ import { hadToGiveWay, isAboutARow, isDeadlock } from '../../db/errors.js'
 import type { Database } from '../../db/pool.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Aftermath } from './aftermath.js'
-import { firePlainStatement, isPlain, plainDecisions, plainParams } from './fire-plain.js'
+import { firePlainStatement, inOrder, isPlain, plainDecisions, plainParams } from './fire-plain.js'
 import { type Decided, fireParams, fireStatement, type OwnedPartition } from './fire-statement.js'
 import { type HandOver, runsFor } from './hand-over.js'
 import type { Whereabouts } from './horizon.js'
@@ -64,7 +64,8 @@ export class Proposing {
 
   /** Plain ticks by the short statement; what that leaves, and all others, by the one that decides. Answers how late the latest was. */
   async fire(owned: readonly OwnedPartition[], ticks: PlannedTick[], decided: TellDecided): Promise<number> {
-    const plain = ticks.filter((tick) => isPlain(tick) && !this.contested.has(tick.timer.job))
+    // In the order of the statement, whose answers come in it.
+    const plain = inOrder(ticks.filter((tick) => isPlain(tick) && !this.contested.has(tick.timer.job)))
     const fired = plain.length === 0 ? [] : await this.firePlain(owned, plain)
     if (fired.length === 0) return this.decide(owned, ticks)
     const lagMs = this.parts.aftermath.of(owned, plain, fired)
