@@ -17,6 +17,23 @@ export function percentiles(values) {
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
 }
 
+/**
+ * The same of what is on record in whole milliseconds, rounded down: values of one millisecond lie evenly within it. Otherwise two
+ * machines whose lags differ by a hair would differ by a whole millisecond, a quarter of four.
+ */
+export function percentilesOfWhole(values) {
+  const sorted = Float64Array.from(values).sort()
+  const at = (share) => {
+    if (sorted.length === 0) return null
+    const rank = share * sorted.length
+    const value = sorted[Math.min(sorted.length - 1, Math.floor(rank))]
+    const below = sorted.indexOf(value)
+    const alike = sorted.lastIndexOf(value) - below + 1
+    return round(value + (rank - below) / alike)
+  }
+  return { ...percentiles(values), p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+}
+
 export function median(values) {
   const sorted = values.filter((value) => value !== null && value !== undefined).sort((a, b) => a - b)
   if (sorted.length === 0) return null

@@ -32,6 +32,7 @@ export const columns = [
   ['KB a run', 'kb_per_run'],
   ['disk MB', 'disk_mb'],
   ['bytes a job', 'bytes_per_job'],
+  ['of it its row', 'bytes_per_job_row'],
   ['bytes a timer', 'bytes_per_timer'],
   ['ledger bytes a run', 'ledger_bytes_per_run'],
   ['WAL bytes a run', 'wal_bytes_per_run'],

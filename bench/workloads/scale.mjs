@@ -10,7 +10,7 @@ import { statement } from '../../packages/server/dist/db/statement.js'
 import { Carillon, oneProcess } from '../contestants/carillon.mjs'
 import { inOne } from '../lib/compare.mjs'
 import { cpuMark, cpuSince } from '../lib/cpu.mjs'
-import { median, medians, now, percentiles, ratio, round } from '../lib/figures.mjs'
+import { median, medians, now, percentilesOfWhole, ratio, round } from '../lib/figures.mjs'
 import { progress, progressDone, say } from '../lib/progress.mjs'
 
 export const score = { figure: 'lag_ms.p99', better: 'lower' }
@@ -109,14 +109,17 @@ async function seed(carillon, jobs, rate) {
 async function sizes(carillon, jobs) {
   const [row] = await carillon.sql(
     `SELECT pg_database_size(current_database())::float8 AS database,
-            pg_total_relation_size('carillon.jobs')::float8 AS jobs, pg_total_relation_size('carillon.timers')::float8 AS timers`,
+            pg_total_relation_size('carillon.jobs')::float8 AS jobs, pg_table_size('carillon.jobs')::float8 AS job_rows,
+            pg_total_relation_size('carillon.timers')::float8 AS timers`,
   )
   const mb = (bytes) => Math.round(bytes / perMegabyte)
   return {
     disk_mb: mb(row.database),
     jobs_mb: mb(row.jobs),
+    job_rows_mb: mb(row.job_rows),
     timers_mb: mb(row.timers),
     bytes_per_job: Math.round(row.jobs / jobs),
+    bytes_per_job_row: Math.round(row.job_rows / jobs),
     bytes_per_timer: Math.round(row.timers / jobs),
   }
 }
@@ -241,7 +244,7 @@ async function figuresOf(carillon, { start, cpu, rss_mb, wal }, seconds) {
      WHERE due >= $1 AND due < $2 AND outcome = 'success'`,
     [start, start + seconds * 1_000],
   )
-  const lag_ms = percentiles(rows.map(({ lag }) => lag))
+  const lag_ms = percentilesOfWhole(rows.map(({ lag }) => lag))
   return {
     from: start,
     lag_ms,

@@ -112,10 +112,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     services: [leasing, looking, reconciling, refreshing, reporting],
     worker,
     handOver: handOverTo(worker, traces, { tasks: tasks.names(), commands: config.allowCommands }),
-    runFired(startsAt = 0) {
-      // What may not be leased yet is found by a pass that comes by itself, long before it starts.
-      if (startsAt <= databaseClock.atLeast() + config.leaseAheadMs) leasing.wake()
-    },
+    runFired: tellOf(context, leasing),
     runsCameBack() {
       queue.lookFully()
       leasing.wake()
@@ -132,6 +129,13 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       doubtful.giveUp()
     },
     close: () => closeAll([...Object.values(targets), effects]),
+  }
+}
+
+/** What may not be leased yet wakes nobody: a pass that comes by itself finds it, long before it starts. */
+function tellOf({ config, databaseClock }: Context, leasing: Service): WorkerRole['runFired'] {
+  return (startsAt = 0) => {
+    if (startsAt <= databaseClock.atLeast() + config.leaseAheadMs) leasing.wake()
   }
 }
 

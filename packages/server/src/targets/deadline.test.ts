@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { withinDeadline } from './deadline.js'
 import { StopSwitch } from './stop-switch.js'
 
@@ -57,4 +57,23 @@ test('what looks like a promise is followed to its end', async () => {
     kind: 'finished',
     value: 'called',
   })
+})
+
+test('work that is over in its turn of the event loop sets no timer; work that goes on sets one', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  try {
+    const stop = new StopSwitch()
+    await Promise.all([
+      withinDeadline(() => 'done', 7_001, stop),
+      withinDeadline(() => Promise.resolve('done'), 7_002, stop),
+    ])
+    const going = withinDeadline(() => new Promise(() => undefined), 7_003, stop)
+    await turn()
+    expect(timers.mock.calls.map(([, ms]) => ms).filter((ms) => (ms ?? 0) > 7_000)).toEqual([7_003])
+    stop.stop('enough')
+    expect(await going).toMatchObject({ kind: 'cancelled' })
+  } finally {
+    timers.mockRestore()
+  }
 })
