@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { barChart, lineChart } from '../bench/lib/chart.mjs'
 import { compare, inOne, wrongIn } from '../bench/lib/compare.mjs'
-import { medians, percentiles } from '../bench/lib/figures.mjs'
+import { medians, percentiles, percentilesOfWhole } from '../bench/lib/figures.mjs'
 import { patiently, TooLate } from '../bench/lib/patiently.mjs'
 import { Recorder, tally } from '../bench/lib/recorder.mjs'
 
@@ -178,5 +178,23 @@ describe('charts', () => {
     const xs = points.split(' ').map((point) => Number(point.split(',')[0]))
     expect(xs).toHaveLength(3)
     expect((xs[1] as number) - (xs[0] as number)).toBeCloseTo((xs[2] as number) - (xs[1] as number))
+  })
+})
+
+describe('percentiles of whole milliseconds', () => {
+  it('lie within the millisecond in which their values were recorded', () => {
+    expect(percentilesOfWhole([0, 0, 0, 0])).toEqual({ p50: 0.5, p95: 1, p99: 1, max: 1 })
+    expect(percentilesOfWhole([4, 2, 2, 3])).toEqual({ p50: 3, p95: 4.8, p99: 5, max: 5 })
+    expect(percentilesOfWhole([])).toEqual({ p50: null, p95: null, p99: null, max: null })
+  })
+
+  it('are never above the greatest, nor below what was recorded', () => {
+    const values = Array.from({ length: 1_000 }, (_, at) => (at * 7919) % 13)
+    const [whole, plain] = [percentilesOfWhole(values), percentiles(values)]
+    for (const key of ['p50', 'p95', 'p99', 'max'] as const) {
+      expect(whole[key]).toBeGreaterThanOrEqual(plain[key] as number)
+      expect(whole[key]).toBeLessThanOrEqual((plain[key] as number) + 1)
+      expect(whole[key]).toBeLessThanOrEqual(whole.max as number)
+    }
   })
 })

@@ -18,8 +18,8 @@ export function percentiles(values) {
 }
 
 /**
- * The same of what is on record in whole milliseconds, rounded down: values of one millisecond lie evenly within it. Otherwise two
- * machines whose lags differ by a hair would differ by a whole millisecond, a quarter of four.
+ * The same of what is on record in whole milliseconds, rounded down: values of one millisecond are taken to lie evenly within it. Otherwise two
+ * runs whose lags differ by a hair would differ by a whole millisecond, which of four is a quarter.
  */
 export function percentilesOfWhole(values) {
   const sorted = Float64Array.from(values).sort()
@@ -31,7 +31,7 @@ export function percentilesOfWhole(values) {
     const alike = sorted.lastIndexOf(value) - below + 1
     return round(value + (rank - below) / alike)
   }
-  return { ...percentiles(values), p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
 }
 
 export function median(values) {

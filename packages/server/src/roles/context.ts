@@ -7,7 +7,7 @@ import type { Database } from '../db/pool.js'
 import type { Clock } from '../platform/clock.js'
 import type { JobSeries } from '../pipeline/monitor/job-series.js'
 import type { Metrics } from '../platform/metrics.js'
-import { Service } from '../platform/service.js'
+import { Service, type ServiceOptions } from '../platform/service.js'
 import type { Tracing } from '../platform/tracing.js'
 import type { RunSpans } from './run-spans.js'
 
@@ -35,7 +35,7 @@ export interface Traces {
 /** Hints between the roles of one process. Other processes find the same by polling: nothing depends on a hint. */
 export interface Hints {
   jobChanged: () => void
-  /** `startsAt`: not before then; left out, at once. */
+  /** `startsAt`: when the first of them starts; left out, at once. */
   runFired: (startsAt?: number) => void
   runRescued: () => void
   operationStarted: () => void
@@ -46,7 +46,8 @@ export function loop(
   name: string,
   intervalMs: number,
   runOnce: (signal: AbortSignal) => Promise<boolean | undefined>,
+  more: Pick<ServiceOptions, 'longestBackoffMs'> = {},
 ): Service {
   const { clock, log, metrics } = context
-  return new Service({ name, intervalMs, runOnce, clock, log, metrics })
+  return new Service({ name, intervalMs, runOnce, clock, log, metrics, ...more })
 }

@@ -102,7 +102,9 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     wake: () => leasing.wake(),
   })
   metrics.onRender(() => metrics.inFlight.set(worker.inFlight))
-  const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce())
+  // After an outage it looks before the next ticks start, though nobody wakes it for them.
+  const patience = { longestBackoffMs: config.leaseAheadMs }
+  const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce(), patience)
   const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.strays.lookOnce())
   const reporting = loop(context, 'host-reports', reportMs, () => hosts.runOnce())
   const refreshing = loop(context, 'signing-secrets', refreshMs, () => secrets.refreshOnce())
@@ -132,7 +134,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   }
 }
 
-/** What may not be leased yet wakes nobody: a pass that comes by itself finds it, long before it starts. */
+/** What may not be leased yet does not wake the worker: a pass that comes by itself finds it before it starts. */
 function tellOf({ config, databaseClock }: Context, leasing: Service): WorkerRole['runFired'] {
   return (startsAt = 0) => {
     if (startsAt <= databaseClock.atLeast() + config.leaseAheadMs) leasing.wake()

@@ -1,4 +1,6 @@
+import { setImmediate } from 'node:timers'
 import { TaskStoppedError } from '@carillon/sdk'
+import { systemClock } from '../platform/clock.js'
 import { type StopListener, StopSwitch } from './stop-switch.js'
 
 /** The longest that a Node timer can wait; a longer one would fire at once. */
@@ -39,6 +41,7 @@ function watchBegun(): void {
 /** The work's own switch and all that ends it, in one object: of a run that does nothing, such small things are the cost. */
 class Deadline<T> extends StopSwitch implements StopListener {
   private timer: NodeJS.Timeout | null = null
+  private readonly begunAt = systemClock.monotonic()
   private isOver = false
 
   constructor(
@@ -52,9 +55,10 @@ class Deadline<T> extends StopSwitch implements StopListener {
     outer.join(this)
   }
 
-  /** The time runs from the end of the turn in which the work began: until then nobody could have told it to stop. */
   watch(): void {
-    if (!this.isOver) this.timer = setTimeout(() => this.timeUp(), Math.min(this.timeoutMs, longestTimerMs))
+    if (this.isOver) return
+    const leftMs = this.timeoutMs - (systemClock.monotonic() - this.begunAt)
+    this.timer = setTimeout(() => this.timeUp(), Math.min(Math.max(1, leftMs), longestTimerMs))
   }
 
   over(work: (stop: StopSwitch) => T | PromiseLike<T>): void {

@@ -17,7 +17,13 @@ const succeeded = {
 const places = 20
 
 /** A worker before a queue that never ends, whose loop asks again when it is woken or told that there is more. */
-function setUp(options: { startsInMs: (run: number) => number; lasts?: boolean }) {
+function setUp(options: {
+  startsInMs: (run: number) => number
+  lasts?: boolean
+  concurrency?: number
+  /** What happens while a lease is under way. */
+  meanwhile?: (lease: number) => Promise<void>
+}) {
   const clock = new ManualClock()
   const databaseClock = new DatabaseClock(clock, () => undefined)
   databaseClock.begin()(1_000_000)
@@ -26,14 +32,15 @@ function setUp(options: { startsInMs: (run: number) => number; lasts?: boolean }
   let woken = 0
   let token = 0
   const ports: Partial<WorkerPorts> = {
-    lease(_holder, most) {
+    async lease(_holder, most) {
       asked.push(most)
+      await options.meanwhile?.(asked.length)
       const runs = Array.from({ length: most }, () => ({
         token: ++token,
         availableAt: 1_000_000 + options.startsInMs(token),
         definition: { jobId: 'job', definition: { target: { type: 'task' } } },
       }))
-      return Promise.resolve(runs as unknown as LeasedRun[])
+      return runs as unknown as LeasedRun[]
     },
     deliver: () =>
       options.lasts === true
@@ -50,7 +57,7 @@ function setUp(options: { startsInMs: (run: number) => number; lasts?: boolean }
     databaseClock,
     log: pino({ level: 'silent' }),
     metrics: new Metrics(),
-    concurrency: places,
+    concurrency: options.concurrency ?? places,
     self: () => 1,
     wake: () => woken++,
   })
@@ -100,4 +107,37 @@ test('one that is told of a run asks for it, however few places are free', async
   expect(woken()).toBe(0)
   await pass()
   expect(asked).toEqual([20, 1])
+})
+
+test('one that was told of a run and had no place for it asks as soon as one is free', async () => {
+  const { clock, asked, pass, woken } = setUp({ startsInMs: (run) => run * 10 })
+  await pass()
+  await pass()
+  await clock.advance(10)
+  await settled()
+  expect(woken()).toBe(1)
+  await pass()
+  expect(asked).toEqual([20, 1])
+  await clock.advance(10)
+  await settled()
+  expect(woken()).toBe(0)
+})
+
+test('a place that became free while it asked is no reason to ask again at once', async () => {
+  const meanwhile = async (lease: number) => {
+    if (lease === 2) await set.clock.advance(10)
+  }
+  const set = setUp({ startsInMs: (run) => run * 10, meanwhile })
+  await set.pass()
+  await set.clock.advance(10)
+  await settled()
+  await set.pass()
+  expect(set.asked).toEqual([20, 1])
+  expect(set.worker.room.free).toBe(1)
+})
+
+test('as many as one lease takes are asked for one after the other, however many wait', async () => {
+  const { asked, pass } = setUp({ startsInMs: () => 60_000, concurrency: 8_000 })
+  await pass()
+  expect(asked).toEqual(Array.from({ length: 8 }, () => 1_000))
 })

@@ -13,6 +13,9 @@ export interface RoomOptions {
   open: () => boolean
 }
 
+/** However much room there is: one statement ends in good time, and the others get their share of a burst. */
+export const mostPerLease = 1_000
+
 /** Places that become free within so long are worth waiting for. */
 const worthWaitingMs = 100
 /** After a wait that brought nothing nobody waits for so long; where this worker could take none of them, for longer. */
@@ -42,10 +45,10 @@ export class Room {
   /**
    * Whether places that became free are worth a look into the queue. Not a few of them while enough runs wait here for their
    * instants: a look costs the database as much for one run as for fifty, and a worker whose places are always taken by what it
-   * holds ahead would ask for each of them.
+   * holds ahead would ask for each of them. As many as one lease takes are always worth it.
    */
   get isWorthAsking(): boolean {
-    const worth = Math.ceil(this.options.concurrency / 4)
+    const worth = Math.min(Math.ceil(this.options.concurrency / 4), mostPerLease)
     return this.free >= worth || this.options.waiting() < worth
   }
 

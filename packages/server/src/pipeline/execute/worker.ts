@@ -6,7 +6,7 @@ import { type Closed, type Delivered, isClosed } from './delivered.js'
 import { emptied } from './emptied.js'
 import { HeldEntry, leaseLost } from './held-entry.js'
 import type { Revoked, WorkerOffer, WorkerOptions } from './ports.js'
-import { Room } from './room.js'
+import { mostPerLease, Room } from './room.js'
 import { StartLine } from './start-line.js'
 import { Strays } from './strays.js'
 import {
@@ -19,9 +19,6 @@ import {
 
 export { type Delivered, isClosed } from './delivered.js'
 export type { WorkerPorts } from './ports.js'
-
-/** However much room there is: one statement ends in good time, and the others get their share of a burst. */
-const mostPerLease = 1_000
 
 /** So many are started in one go. */
 const mostPerStart = 500
@@ -40,8 +37,11 @@ export class Worker {
   private readonly confirmations: Confirmations<HeldEntry>
   private lookedAt = Number.NEGATIVE_INFINITY
   private leasing = true
-  /** The last leasing pass left no place free: who frees some asks for the next. */
-  private short = false
+  /**
+   * Why the last leasing pass was no longer worth another, though the queue may hold more: it found no place free, and whoever frees one asks;
+   * or it left too few, and whoever frees enough of them does.
+   */
+  private short: 'full' | 'few' | null = null
   readonly room: Room
   readonly strays: Strays
   /** Counts the deaths: an answer to a question of an earlier life is nobody's. */
@@ -81,13 +81,13 @@ export class Worker {
     return begun.slice(0, most).map(({ run, startedAt }) => ({ job: run.job, due: run.due, startedAt }))
   }
 
-  /** One leasing pass. Answers true when the queue probably holds more and there is room for it that is worth another. */
+  /** One leasing pass. Answers true when the queue probably holds more, and another is worth it. */
   async leaseOnce(): Promise<boolean> {
     const { ports, clock, self, metrics } = this.options
     if (this.strays.inDoubt) await this.strays.settleDoubt()
     const { free } = this.room
-    this.short = free <= 0
-    if (!this.leasing || this.short) return false
+    this.short = free <= 0 ? 'full' : null
+    if (!this.leasing || free <= 0) return false
     const most = Math.min(free, mostPerLease)
     const { life } = this
     const sentAt = clock.monotonic()
@@ -104,8 +104,8 @@ export class Worker {
     const taking = this.take(runs, sentAt)
     this.room.tell()
     await taking
-    this.short = this.room.backlog && !this.room.isWorthAsking
-    return this.room.backlog && !this.short
+    if (this.room.backlog && !this.room.isWorthAsking) this.short = 'few'
+    return this.room.backlog && this.short === null
   }
 
   /**
@@ -392,8 +392,8 @@ export class Worker {
   private forget(entry: HeldEntry): void {
     this.entries.delete(entry.run.token)
     this.room.freed()
-    if (!this.short || !this.room.isWorthAsking) return
-    this.short = false
+    if (this.short === null || (this.short === 'few' && !this.room.isWorthAsking)) return
+    this.short = null
     this.options.wake()
   }
 }

@@ -43,7 +43,7 @@ export interface FireTierOptions {
   nodeName: () => string
   owned: () => readonly OwnedPartition[]
   disown: (refused: readonly OwnedPartition[]) => void
-  /** Told after fresh ticks entered the queue; `left`: some of them for whoever leases them. */
+  /** Told after fresh ticks entered the queue; `leftFrom`: when the first of those starts that are left to whoever leases them. */
   onFired: (leftFrom: number | null) => void
   handOver?: HandOver
   /** Told of every tick that was fired, and of every one that was caught up, where somebody traces them. */

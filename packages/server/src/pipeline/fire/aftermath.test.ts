@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { Metrics } from '../../platform/metrics.js'
+import { Aftermath } from './aftermath.js'
+import type { Decided } from './fire-statement.js'
+import type { Horizon } from './horizon.js'
+import type { PlannedTick } from './plan.js'
+
+function setUp() {
+  const told: (number | null)[] = []
+  const aftermath = new Aftermath({
+    metrics: new Metrics(),
+    horizon: { startsAt: () => undefined, lookAgainAt: () => undefined } as unknown as Horizon,
+    disown: () => undefined,
+    onFired: (leftFrom) => told.push(leftFrom),
+    onDeferred: () => undefined,
+  })
+  const fired = (...runs: [job: number, availableAt: number, token: number | null][]) => {
+    const ticks = runs.map(([job, availableAt]) => ({
+      timer: { job, partition: 1 },
+      availableAt,
+      nextStart: 9_000,
+      skip: null,
+      replay: null,
+      reason: 'missed',
+    }))
+    const decided: Decided[] = runs.map(([job, due, token]) => ({
+      job,
+      due,
+      now: 1_000,
+      decision: 'fired',
+      token,
+    }))
+    aftermath.of([], ticks as unknown as PlannedTick[], decided)
+  }
+  return { told, fired }
+}
+
+test('who leases is told when the first of the runs starts that are left to be leased', () => {
+  const { told, fired } = setUp()
+  fired([1, 1_500, 7], [2, 3_000, null], [3, 2_000, null], [4, 2_500, null])
+  expect(told).toEqual([2_000])
+})
+
+test('who leases is told of nothing where all runs were handed over', () => {
+  const { told, fired } = setUp()
+  fired([1, 1_500, 7], [2, 3_000, 8])
+  expect(told).toEqual([null])
+})
