@@ -102,9 +102,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     wake: () => leasing.wake(),
   })
   metrics.onRender(() => metrics.inFlight.set(worker.inFlight))
-  // After an outage it looks before the next ticks start, though nobody wakes it for them.
-  const patience = { longestBackoffMs: config.leaseAheadMs }
-  const leasing: Service = loop(context, 'lease', config.leasePollMs, () => worker.leaseOnce(), patience)
+  const leasing: Service = leaseLoop(context, worker)
   const reconciling = loop(context, 'reconcile', reconcileMs, () => worker.strays.lookOnce())
   const reporting = loop(context, 'host-reports', reportMs, () => hosts.runOnce())
   const refreshing = loop(context, 'signing-secrets', refreshMs, () => secrets.refreshOnce())
@@ -132,6 +130,12 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
     },
     close: () => closeAll([...Object.values(targets), effects]),
   }
+}
+
+/** After an outage it looks before the next ticks start, though nobody wakes it for them. */
+function leaseLoop(context: Context, worker: Worker): Service {
+  const { leasePollMs, leaseAheadMs: longestBackoffMs } = context.config
+  return loop(context, 'lease', leasePollMs, () => worker.leaseOnce(), { longestBackoffMs })
 }
 
 /** What may not be leased yet does not wake the worker: a pass that comes by itself finds it before it starts. */
