@@ -42,6 +42,7 @@ test('a process that drains says so at its port until its runs are done, and ans
     return body.data.length === 1 && body
   })
   await until('the run of the process has begun', () => existsSync(begun))
+  expect(await (await fetch(`${carillon.url}/metrics`)).text()).toMatch(/^carillon_runs_in_flight 1$/m)
 
   const exit = carillon.terminate()
   const ready = await until('it is not ready', async () => {
