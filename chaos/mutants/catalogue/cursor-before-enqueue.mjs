@@ -33,8 +33,8 @@ export function enqueueParams(params, moved) {
     },
     {
       file: `${firing}/proposing.js`,
-      from: 'import { firePlainStatement, isPlain,',
-      to: 'import { enqueueParams, enqueueStatement, firePlainStatement, isPlain,',
+      from: 'import { firePlainStatement,',
+      to: 'import { enqueueParams, enqueueStatement, firePlainStatement,',
     },
     {
       file: `${firing}/proposing.js`,
