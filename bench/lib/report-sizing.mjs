@@ -42,6 +42,7 @@ export function sizingSection(results) {
   })
   if (rows.length === 0) return null
   const [{ machine }] = rows
+  const commits = new Map(rows.map((row) => [row.workload, row.machine.commit]))
   return [
     '| | | measured by |',
     '|---|---:|---|',
@@ -50,6 +51,6 @@ export function sizingSection(results) {
     ),
     '',
     `${machine.cpu}, ${machine.cores} cores, ${machine.memory_gb} GB; Postgres ${machine.postgres}; ${machine.date.slice(0, 10)}, ` +
-      `commit ${machine.commit}${rows.some((row) => row.machine.busy) ? '; **the machine was busy, figures are doubtful**' : ''}.`,
+      `${[...commits].map(([workload, commit]) => `${workload} of commit ${commit}`).join(', ')}${rows.some((row) => row.machine.busy) ? '; **the machine was busy, figures are doubtful**' : ''}.`,
   ].join('\n')
 }
