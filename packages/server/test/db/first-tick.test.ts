@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { TestClock } from '../kit/test-clock.js'
 import { createTestDatabase, type TestDatabase } from '../kit/test-database.js'
 import { TestNode } from '../kit/test-house.js'
+import { until } from '../kit/until.js'
 
 let database: TestDatabase
 let clock: TestClock
@@ -33,7 +34,7 @@ test('a tick is staged ahead, started at its instant and closed in the ledger', 
   expect(node.delivered).toHaveLength(0)
 
   await clock.advance(900)
-  await node.closer.drained()
+  await until('its result is on record', () => node.worker.inFlight === 0)
   expect(node.delivered).toHaveLength(1)
   const [run] = await node.runs(job)
   expect(run).toMatchObject({
