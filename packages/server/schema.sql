@@ -357,6 +357,19 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION carillon.note_what_is_looked_for()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  NEW.description := NEW.definition ->> 'description';
+  NEW.tags := NEW.definition -> 'tags';
+  NEW.managed_by := NEW.definition ->> 'managed_by';
+  RETURN NEW;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION carillon.now_ms()
  RETURNS bigint
  LANGUAGE sql
@@ -825,9 +838,9 @@ CREATE TABLE carillon.jobs (
   pause_reason text,
   paused_until bigint,
   ticks_changed_until bigint,
-  description text GENERATED ALWAYS AS ((definition ->> 'description'::text)) STORED,
-  tags jsonb GENERATED ALWAYS AS ((definition -> 'tags'::text)) STORED,
-  managed_by text GENERATED ALWAYS AS ((definition ->> 'managed_by'::text)) STORED,
+  description text,
+  tags jsonb,
+  managed_by text,
   cancelled_at bigint,
   cancel_reason text,
   version_reason text,
@@ -1447,6 +1460,10 @@ ALTER TABLE carillon.tenant_slots ADD CONSTRAINT tenant_slots_tenant_fkey FOREIG
 CREATE TRIGGER jobs_expecting AFTER INSERT OR UPDATE OF definition ON carillon.jobs FOR EACH ROW WHEN ((new.definition ? 'expect'::text)) EXECUTE FUNCTION carillon.note_expectation();
 
 CREATE TRIGGER jobs_given_up BEFORE UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state = ANY (ARRAY['active'::text, 'paused'::text])) AND (new.state <> ALL (ARRAY['active'::text, 'paused'::text, 'ended'::text])))) EXECUTE FUNCTION carillon.count_job('-1');
+
+CREATE TRIGGER jobs_looked_for BEFORE INSERT ON carillon.jobs FOR EACH ROW WHEN ((new.definition ?| '{description,tags,managed_by}'::text[])) EXECUTE FUNCTION carillon.note_what_is_looked_for();
+
+CREATE TRIGGER jobs_looked_for_anew BEFORE UPDATE OF definition ON carillon.jobs FOR EACH ROW EXECUTE FUNCTION carillon.note_what_is_looked_for();
 
 CREATE TRIGGER jobs_revived BEFORE UPDATE OF state ON carillon.jobs FOR EACH ROW WHEN (((old.state <> ALL (ARRAY['active'::text, 'paused'::text])) AND (new.state = ANY (ARRAY['active'::text, 'paused'::text])))) EXECUTE FUNCTION carillon.count_job('1');
 
