@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Decided, Decision } from './fire-statement.js'
 import { KnownTimers } from './known-timers.js'
 import type { DueTimer, PlannedTick } from './plan.js'
@@ -13,6 +13,7 @@ const timer = {
   accounted_through: 0,
   now: 900,
   definition: { max_runs: null },
+  definition_bytes: 100,
 } as DueTimer
 const tickOf = (): PlannedTick => ({
   timer: { ...timer },
@@ -81,4 +82,71 @@ test('what was planned from a timer that has changed since is named, to be read;
   )
   expect(known.mistaken([planned], decided('fired')).size).toBe(0)
   expect(known.mistaken([tickOf()], decided('changed')).size).toBe(0)
+})
+
+describe('where more timers come round than are kept', () => {
+  /** As they come back from a statement that fired them. */
+  const firedAt = (job: number, now: number, startAt: number, bytes = 100): DueTimer => ({
+    ...timer,
+    job,
+    now,
+    start_at: startAt,
+    definition_bytes: bytes,
+  })
+  const isKnown = (known: KnownTimers, job: number, startAt: number) =>
+    known.take(job, { partition: 3, startAt }, startAt) !== null
+
+  test('those that are there stay, turn after turn, and the others are read', () => {
+    const known = new KnownTimers({ timers: 3, definitionBytes: 1_000 })
+    const jobs = [1, 2, 3, 4, 5]
+    for (const job of jobs) known.keep(firedAt(job, 1_000, 2_000))
+    for (const second of [2_000, 3_000, 4_000]) {
+      const found = jobs.filter((job) => {
+        const kept = isKnown(known, job, second)
+        known.keep(firedAt(job, second, second + 1_000))
+        return kept
+      })
+      expect(found).toHaveLength(3)
+    }
+  })
+
+  test('long definitions take the room of several short ones, and give it back', () => {
+    const known = new KnownTimers({ timers: 10, definitionBytes: 1_000 })
+    known.keep(firedAt(1, 1_000, 2_000, 900))
+    known.keep(firedAt(2, 1_000, 2_000, 200))
+    expect(isKnown(known, 2, 2_000)).toBe(false)
+    // Kept once more, it counts once.
+    known.keep(firedAt(1, 1_000, 2_000, 900))
+    expect(isKnown(known, 1, 2_000)).toBe(true)
+    known.keep(firedAt(2, 1_000, 2_000, 1_000))
+    expect(isKnown(known, 2, 2_000)).toBe(true)
+  })
+
+  test('one that starts late is not kept: it would take the place of many that come sooner', () => {
+    const known = new KnownTimers()
+    known.keep(firedAt(1, 1_000, 1_000 + 600_000))
+    known.keep(firedAt(2, 1_000, 1_001 + 600_000))
+    expect(isKnown(known, 1, 601_000)).toBe(true)
+    expect(isKnown(known, 2, 601_001)).toBe(false)
+  })
+
+  test('those that nobody asks for any more make room, but the house is not searched for them at every turn', () => {
+    const known = new KnownTimers({ timers: 2, definitionBytes: 1_000 })
+    known.keep(firedAt(1, 1_000, 2_000))
+    known.keep(firedAt(2, 1_000, 500_000))
+    const later = 2_000 + 600_001
+    // Full, and 1 is forgotten: it was due ten minutes ago.
+    known.keep(firedAt(3, later, later + 1_000))
+    expect(isKnown(known, 1, 2_000)).toBe(false)
+    expect(isKnown(known, 3, later + 1_000)).toBe(true)
+    // Full again, 2 is as old by now; the last search was less than a minute ago.
+    const old = 500_000 + 600_001
+    const again = new KnownTimers({ timers: 1, definitionBytes: 1_000 })
+    again.keep(firedAt(2, 1_000, 500_000))
+    again.keep(firedAt(4, old - 30_000, old))
+    again.keep(firedAt(4, old, old + 1_000))
+    expect(isKnown(again, 4, old + 1_000)).toBe(false)
+    again.keep(firedAt(4, old + 30_000, old + 31_000))
+    expect(isKnown(again, 4, old + 31_000)).toBe(true)
+  })
 })

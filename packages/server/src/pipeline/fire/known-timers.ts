@@ -3,22 +3,31 @@ import type { Decided } from './fire-statement.js'
 import type { Whereabouts } from './horizon.js'
 import type { DueTimer, PlannedTick } from './plan.js'
 
-/** Each with its definition, of 4 KB at most. */
-const mostKnown = 50_000
+/** How much of memory they may take: so many timers, with definitions of so many bytes as they are stored. */
+const most = { timers: 100_000, definitionBytes: 64 * 1024 * 1024 }
+/** Whatever starts later than this is brought back by the horizon's next load, and may be read then. */
+const soonMs = 10 * 60_000
+/** How often a full house is gone through for timers that nobody asks for any more. */
+const sweepEveryMs = 60_000
 
 /**
  * Timers as this process left them when it fired their last ticks: their next ones need not be read. Only a cache. Whatever
  * changes a job raises its timer's `rev`, and the firing statement refuses a tick that was planned from another `due` or `rev`.
+ *
+ * Where there is no room, a newcomer is not kept: timers come round in turns, and each that made way for one that comes later would be
+ * missed before it.
  */
 export class KnownTimers {
   private readonly timers = new Map<number, DueTimer>()
+  private definitionBytes = 0
+  private sweptAt = Number.NEGATIVE_INFINITY
+
+  constructor(private readonly room: { timers: number; definitionBytes: number } = most) {}
 
   /** The timer, once, if it is known to start then; null: it has to be read. */
   take(job: number, { partition, startAt }: Whereabouts, now: number): DueTimer | null {
-    const timer = this.timers.get(job)
-    if (timer === undefined) return null
-    this.timers.delete(job)
-    if (timer.start_at !== startAt || timer.partition !== partition) return null
+    const timer = this.forget(job)
+    if (timer === undefined || timer.start_at !== startAt || timer.partition !== partition) return null
     timer.now = now
     timer.remembered = true
     return timer
@@ -40,16 +49,40 @@ export class KnownTimers {
     for (const tick of ticks) {
       const { decision, timer_place: place = null } = decisionOf(tick.timer.job) ?? {}
       const next = decision !== 'fired' || place === null ? null : following(tick, place)
-      if (next === null) this.timers.delete(tick.timer.job)
+      if (next === null) this.forget(tick.timer.job)
       else this.keep(next)
     }
   }
 
   /** One that was looked at and has to wait. */
   keep(timer: DueTimer): void {
-    // Those of jobs that are gone stay behind: now and then all are forgotten.
-    if (this.timers.size >= mostKnown) this.timers.clear()
+    this.forget(timer.job)
+    if (timer.start_at > timer.now + soonMs || !this.hasRoomFor(timer)) return
     this.timers.set(timer.job, timer)
+    this.definitionBytes += timer.definition_bytes
+  }
+
+  private hasRoomFor({ now, definition_bytes: bytes }: DueTimer): boolean {
+    const fits = () =>
+      this.timers.size < this.room.timers && this.definitionBytes + bytes <= this.room.definitionBytes
+    if (fits()) return true
+    if (now < this.sweptAt + sweepEveryMs) return false
+    this.sweptAt = now
+    this.sweep(now)
+    return fits()
+  }
+
+  /** Nobody has asked for them since they came up: they were edited, deleted, or others own them now. */
+  private sweep(now: number): void {
+    for (const [job, { start_at: startAt }] of this.timers) if (startAt < now - soonMs) this.forget(job)
+  }
+
+  private forget(job: number): DueTimer | undefined {
+    const timer = this.timers.get(job)
+    if (timer === undefined) return undefined
+    this.timers.delete(job)
+    this.definitionBytes -= timer.definition_bytes
+    return timer
   }
 }
 

@@ -54,6 +54,7 @@ function timerOf(given: Partial<DueTimer> = {}, more: Partial<DueTimer['definiti
     route: 1,
     place: null,
     ticks_changed_until: null,
+    definition_bytes: 300,
     definition: { ...definition, ...more },
     now: due,
     ...given,

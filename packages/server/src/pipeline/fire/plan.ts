@@ -30,6 +30,8 @@ export interface DueTimer {
   ticks_changed_until: number | null
   /** Short ones whole, long ones without payload and target: a tick does not depend on them. */
   definition: Omit<JobDefinition, 'payload' | 'target'> & Partial<Pick<JobDefinition, 'payload' | 'target'>>
+  /** What it takes to keep it, about: the size in the table of a short one, and the longest such of a long one. */
+  definition_bytes: number
   now: number
   /** As this process left it, not as it was read just now. */
   remembered?: true
