@@ -111,7 +111,12 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   return {
     services: [leasing, looking, reconciling, refreshing, reporting],
     worker,
-    handOver: handOverTo(worker, traces, { tasks: tasks.names(), commands: config.allowCommands }),
+    handOver: handOverTo(
+      worker,
+      traces,
+      { tasks: tasks.names(), commands: config.allowCommands },
+      config.leaseAheadMs,
+    ),
     runFired: tellOf(context, leasing),
     runsCameBack() {
       queue.lookFully()
@@ -182,10 +187,12 @@ function handOverTo(
   worker: Worker,
   traces: Traces | null,
   serves: { tasks: readonly string[]; commands: boolean },
+  aheadMs: number,
 ): HandOver {
   const handOver: HandOver = {
     ready: (runs, until) => worker.room.ready(runs, until),
     mostAtOnce: worker.room.mostAtOnce,
+    aheadMs,
     offer(runs) {
       const offer = worker.offer(runs)
       return offer && { ...offer, ...serves }

@@ -64,6 +64,15 @@ test('a run is made as the lease of the worker in the same process, starts at it
   expect(row?.epoch).toBe(run.epoch)
 })
 
+test('a run is made no longer before its time than the worker that gets it would lease it', async () => {
+  const { node, jobs } = await fired({ handsOver: (handOver) => ({ ...handOver, aheadMs: 1_000 }) })
+  expect(await holders(jobs)).toEqual([])
+  await house().clock.advance(600)
+  await node.beat()
+  await house().during(node.firing.runOnce(), 5)
+  expect(await holders(jobs)).toEqual([node.membership.incarnation])
+})
+
 test('a short definition comes along; a long one is read, however little room it takes in the table', async () => {
   const payloads: unknown[] = []
   const deliver: NodeOptions['deliver'] = (_run, { definition }) => {

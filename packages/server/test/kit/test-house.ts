@@ -59,6 +59,7 @@ function handsOver({ handsOver = false }: NodeOptions, tasks: string[], worker: 
   const handOver: HandOver = {
     ready: (runs, until) => worker().room.ready(runs, until),
     mostAtOnce: 2_500,
+    aheadMs: 60_000,
     offer(runs) {
       const offer = worker().offer(runs)
       return offer && { ...offer, tasks, commands: false }

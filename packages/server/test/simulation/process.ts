@@ -204,6 +204,7 @@ export class Process implements Caller {
     return {
       ready: (runs, until) => this.worker.room.ready(runs, until),
       mostAtOnce: 2,
+      aheadMs: 60_000,
       offer: (runs) => {
         const offer = this.worker.offer(runs)
         return offer && { ...offer, tasks, commands: false }

@@ -8,9 +8,9 @@ function after(ticksPerSecond: number, everyMs: number): Gathering {
 }
 
 test('few ticks are waited for as long as there is time, by how early they are staged', () => {
-  expect(new Gathering().waitMs(2_000)).toBe(100)
-  expect(after(10, 100).waitMs(2_000)).toBe(100)
-  expect(after(10, 100).waitMs(500)).toBe(25)
+  expect(new Gathering().waitMs(2_000)).toBe(200)
+  expect(after(10, 100).waitMs(1_000)).toBe(100)
+  expect(after(10, 100).waitMs(500)).toBe(50)
 })
 
 test('many are waited for until they are worth a statement', () => {

@@ -2,7 +2,7 @@
 const wanted = 64
 const leastMs = 4
 /** There is no hurry as long as ticks are staged well before their time: waiting may take so small a part of it. */
-const mostShare = 1 / 20
+const mostShare = 1 / 10
 
 /**
  * How long ticks that come up to be staged are left lying, so that others come up with them: as long as it takes to get a

@@ -15,6 +15,8 @@ export interface HandOver {
   ready(runs: number, until: number): Promise<void> | null
   /** More than so many at once it would never take. */
   readonly mostAtOnce: number
+  /** It wants nothing longer before its time than this: what it waits for takes places and memory. */
+  readonly aheadMs: number
   /** Room for so many runs, or null where they are better left to whoever leases them. */
   offer(runs: number): Offer | null
 }

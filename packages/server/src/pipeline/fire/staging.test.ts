@@ -11,6 +11,15 @@ describe('how early ticks are staged', () => {
     expect(new Staging(300).aheadMs(0, () => 0)).toBe(300)
   })
 
+  it('is not longer than a worker of the process, which holds runs from then on, would lease them ahead', () => {
+    expect(Staging.usualMs(2_000)).toBe(2_000)
+    expect(Staging.usualMs(2_000, 1_000)).toBe(1_000)
+    expect(Staging.usualMs(2_000, 60_000)).toBe(2_000)
+    // Time enough to stage in, whatever that worker is told.
+    expect(Staging.usualMs(2_000, 10)).toBe(250)
+    expect(Staging.usualMs(100, 10)).toBe(100)
+  })
+
   it('is as long as a crowd at one instant needs, once it is that near', () => {
     const staging = new Staging(2_000)
     // 500,000 at the assumed 20,000 a second and a reserve: more than 30 s, less than 45 s.

@@ -15,6 +15,14 @@ export class Staging {
 
   constructor(private readonly leastMs: number) {}
 
+  /**
+   * By the setting; where a worker of this process gets runs as they are made, and holds them from then on, not longer before their time than
+   * it would lease them.
+   */
+  static usualMs(settingMs: number, heldMs = settingMs): number {
+    return Math.min(settingMs, Math.max(heldMs, leastHalfMs))
+  }
+
   /** So many ticks took so long. Small batches say nothing about the pace of large ones. */
   measured(ticks: number, tookMs: number): void {
     if (ticks < 200 || tookMs <= 0) return
