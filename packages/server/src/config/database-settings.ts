@@ -28,7 +28,7 @@ export const databaseSettings = {
     default: 10,
     min: 2,
     max: 1_000,
-    doc: 'Database connections that one process may hold in its pool; requests to the API have as many more, and life signs two of their own.',
+    doc: 'Database connections that one process may hold in its pool; requests to the API have as many more, firing and closing up to four, and life signs two of their own.',
   },
   taskPoolSize: {
     env: 'CARILLON_TASK_POOL_SIZE',

@@ -21,6 +21,8 @@ export interface DatabaseOptions {
    * and they see nothing. Left out, they work as the role of the fleet, which sees every tenant.
    */
   confinedTo?: () => number | null
+  /** Its connections keep the plans of what is planned once. */
+  keepsPlans?: true
 }
 
 /** Runs named statements. A pool or a transaction: the caller need not know which. */
@@ -46,6 +48,8 @@ export class Database implements Runner {
   private readonly pool: pg.Pool
   /** Which tenant a connection is confined to. */
   private readonly tenants = new WeakMap<pg.PoolClient, number | null>()
+  /** Where statements go that are planned once, from the first of them on. */
+  private keeping: Database | null = null
   readonly options: DatabaseOptions
 
   constructor(options: DatabaseOptions) {
@@ -56,7 +60,7 @@ export class Database implements Runner {
       idleTimeoutMillis: 30_000,
       // A connection that cannot take its role is not handed out. Not in `verify`: after that, the pool hands a connection even to a
       // caller that gave up waiting meanwhile, and nobody ever gives it back.
-      onConnect: (client) => takeRole(client, options.confinedTo === undefined ? 'fleet' : 'api'),
+      onConnect: (client) => takeRole(client, options),
     })
     // From its first moment on: the pool listens to idle connections only, and one that breaks before its user listens would end the
     // process. Whoever uses it learns of it by his query.
@@ -71,6 +75,7 @@ export class Database implements Runner {
     statement: Statement<Params, Row>,
     params: Params,
   ): Promise<Row[]> {
+    if (statement.planned === 'once' && this.mayKeepPlans()) return this.keeper().run(statement, params)
     return this.timed(statement.stage, () => this.ask(statement, params))
   }
 
@@ -91,7 +96,7 @@ export class Database implements Runner {
     params: Params,
   ): Promise<Row[]> {
     if (this.options.confinedTo === undefined) {
-      return rowsOf(statement, await this.pool.query<Row>(queryOf(statement, params)))
+      return rowsOf(statement, await this.pool.query<Row>(queryOf(statement, params, this.options)))
     }
     const client = await this.connect()
     let failure: Error | undefined
@@ -186,6 +191,21 @@ export class Database implements Runner {
     return new Database({ ...this.options, applicationName, poolSize })
   }
 
+  private mayKeepPlans(): boolean {
+    return this.options.keepsPlans !== true && this.options.confinedTo === undefined
+  }
+
+  private keeper(): Database {
+    const poolSize = Math.min(this.options.poolSize, keptConnections)
+    this.keeping ??= new Database({
+      ...this.options,
+      applicationName: 'carillon ticks',
+      poolSize,
+      keepsPlans: true,
+    })
+    return this.keeping
+  }
+
   /** A connection of one's own, outside the pool: for what must live as long as a session. */
   dedicated(applicationName: string): pg.Client {
     const client = new pg.Client(connectionConfig({ ...this.options, applicationName }))
@@ -201,8 +221,8 @@ export class Database implements Runner {
     return this.pool.waitingCount
   }
 
-  close(): Promise<void> {
-    return this.pool.end()
+  async close(): Promise<void> {
+    await Promise.all([this.pool.end(), this.keeping?.close()])
   }
 }
 
@@ -217,6 +237,9 @@ async function apart<Result>(client: pg.PoolClient, part: () => Promise<Result>)
     throw error
   }
 }
+
+/** As many statements that are planned once are under way at a time: two that fire, two that close. */
+const keptConnections = 4
 
 /** For a handshake, for a role, and for a free connection. */
 const connectMs = 5_000
@@ -235,13 +258,20 @@ const roles = {
            set_config('role', 'carillon_api', false)`,
 }
 
+/** A plan that was made while the queue was empty must serve the full one: it finds rows by place and by index, or not at all. */
+const keepPlans = `
+  SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)`
+
 /**
  * From its first statement on, a connection is no superuser's and not its login's: row-level security holds for it. The
  * fleet's role may be missing, in a database that was never migrated and has nothing to see; the other never.
  */
-async function takeRole(client: pg.ClientBase, role: 'fleet' | 'api'): Promise<void> {
+async function takeRole(client: pg.ClientBase, { confinedTo, keepsPlans }: DatabaseOptions): Promise<void> {
+  const role = confinedTo === undefined ? 'fleet' : 'api'
   try {
     await client.query({ text: roles[role], query_timeout: connectMs } as pg.QueryConfig)
+    if (keepsPlans === true)
+      await client.query({ text: keepPlans, query_timeout: connectMs } as pg.QueryConfig)
   } catch (error) {
     if (codeOf(error) !== '42501') throw error
     throw new Error(
@@ -252,14 +282,17 @@ async function takeRole(client: pg.ClientBase, role: 'fleet' | 'api'): Promise<v
   }
 }
 
+/** What is planned once is so only where that is safe; elsewhere, as in somebody's transaction, for each call. */
 function queryOf<Params extends object, Row extends object>(
   statement: Statement<Params, Row>,
   params: Params,
+  { keepsPlans = false }: { keepsPlans?: boolean } = {},
 ): pg.QueryConfig {
+  const { name, text, planned } = statement
   const values = valuesOf(statement, params)
-  return statement.plannedEachTime
-    ? { text: statement.text, values }
-    : { name: statement.name, text: statement.text, values }
+  return planned === 'usually' || (planned === 'once' && keepsPlans)
+    ? { name, text, values }
+    : { text, values }
 }
 
 function rowsOf<Row extends object>(

@@ -129,3 +129,19 @@ describe('the values of a call', () => {
     expect(() => valuesOf(look, { a: 1, b: 'two', c: 3 })).toThrow(/^look_\w+ has no parameter c\.$/)
   })
 })
+
+describe('when a statement is planned', () => {
+  it.each([
+    ['-- Looks.\nSELECT 1', 'usually'],
+    ['-- @plan each-time\nSELECT 1', 'each-time'],
+    ['-- @plan once\nSELECT 1', 'once'],
+  ])('%j', (source, planned) => {
+    expect(parse(source).planned).toBe(planned)
+  })
+
+  it('is nothing to be misspelt', () => {
+    expect(() => parse('-- @plan each time\nSELECT 1')).toThrow(
+      'stage/look.sql: @plan each time is none that there is',
+    )
+  })
+})

@@ -5,13 +5,22 @@ import { arrayText } from './array-text.js'
 import { binaryArray } from './binary-array.js'
 
 /**
+ * `usually`: prepared under a name; Postgres plans it for each call until it finds that one plan serves all.
+ * `each-time`: not prepared but planned for each call. For statements over the queue, which is empty one moment and holds half a
+ * million rows the next: a plan kept from the empty table would scan the full one.
+ * `once`: prepared, on connections that never read a table from end to end. For statements that find what they touch by its place
+ * or its key, whatever the sizes are, and are called so often that planning them costs as much as they do.
+ */
+export type Planned = 'usually' | 'each-time' | 'once'
+
+/**
  * SQL stands in a `.sql` file beside its stage: reviewed as SQL, prepared by a test on the real schema.
  *
  *     -- What it does; the lock it takes; the index it uses; why it is safe under concurrency.
  *     -- @param partitions smallint[]
  *     SELECT … WHERE partition = ANY(:partitions)
  *
- * `-- @plan each-time` keeps it from being prepared under a name; `-- @whole definition` fills in what a job's definition was stored
+ * `-- @plan each-time` and `-- @plan once` say when it is planned (`Planned`); `-- @whole definition` fills in what a job's definition was stored
  * without. Each `:name` becomes a typed parameter. A name that is not declared, or declared and not used, is an error.
  */
 export interface Statement<Params, Row> {
@@ -22,11 +31,7 @@ export interface Statement<Params, Row> {
   readonly paramTypes: readonly string[]
   /** The room whose it is: a stage of the pipeline, or `cluster`, `db`. */
   readonly stage: string
-  /**
-   * Not prepared under a name but planned for each call. For statements over the queue, which is empty one moment and
-   * holds half a million rows the next: a plan kept from the empty table would scan the full one.
-   */
-  readonly plannedEachTime: boolean
+  readonly planned: Planned
   /** Its column `definition` is that of a job: rows come with the fields that it was stored without. */
   readonly wholeDefinitions: boolean
   /** Only for the type checker: what a caller passes in and gets back. */
@@ -67,9 +72,15 @@ export function parseStatement<Params extends object, Row extends object>(
     params,
     paramTypes: [...types.values()],
     stage: stageOf(file),
-    plannedEachTime: /^--\s*@plan\s+each-time\s*$/m.test(source),
+    planned: plannedOf(file, source),
     wholeDefinitions: /^--\s*@whole\s+definition\s*$/m.test(source),
   }
+}
+
+function plannedOf(file: string, source: string): Planned {
+  const said = /^--[ \t]*@plan[ \t]+(.*?)[ \t]*$/m.exec(source)?.[1]
+  if (said === undefined || said === 'each-time' || said === 'once') return said ?? 'usually'
+  throw new Error(`${file}: @plan ${said} is none that there is: each-time, once, or no such line.`)
 }
 
 function stageOf(file: string): string {

@@ -38,7 +38,7 @@ async function pagesRead(statement: Statement<object, object>, params: object): 
   return hand().database.database.transaction(async (runner) => {
     await byIndex(runner)
     const explained = { ...statement, text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}` }
-    const [row] = await runner.run<object, object>({ ...explained, plannedEachTime: true }, params)
+    const [row] = await runner.run<object, object>({ ...explained, planned: 'each-time' }, params)
     const [{ Plan: plan }] = (row as { 'QUERY PLAN': [{ Plan: Record<string, number> }] })['QUERY PLAN']
     const pages = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
     expect(pages).toBeGreaterThan(0)

@@ -77,12 +77,15 @@ describe.each(sqlFiles)('%s', (file) => {
   })
 
   test('is planned for each call if it touches the queue, whose size changes from nothing to a storm, if it must find timers past their dead versions, or if the index depends on which filters are given', () => {
-    const { text, plannedEachTime } = parseStatement(file, sqlOf(file))
+    const { text, planned } = parseStatement(file, sqlOf(file))
+    // By places alone, whatever the queue holds: plans.test.ts looks at the one plan that they get.
+    if (byPlaces.includes(file)) return void expect(planned).toBe('once')
     const filtersLetters = text.includes('carillon.dead_letters') && / IS NULL OR /.test(text)
     const filtersJobs = text.includes('carillon.jobs') && / ILIKE /.test(text)
     const findsTimers = /\(timers\.start_at, timers\.job\) >= /.test(text)
     const isNarrowed = filtersLetters || filtersJobs || narrowed.includes(file)
-    expect(plannedEachTime).toBe(text.includes('carillon.queue') || isNarrowed || findsTimers)
+    const eachTime = text.includes('carillon.queue') || isNarrowed || findsTimers
+    expect(planned).toBe(eachTime ? 'each-time' : 'usually')
   })
 
   test('fills in what the definition of a job was stored without, wherever it gives one', async () => {
@@ -104,6 +107,8 @@ describe.each(sqlFiles)('%s', (file) => {
     )
   })
 })
+
+const byPlaces = [join('pipeline', 'fire', 'fire-plain.sql'), join('pipeline', 'record', 'close-plain.sql')]
 
 /** The index depends on which filters are given, or on how much time is asked for. */
 const narrowed = [

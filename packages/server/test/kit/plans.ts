@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Statement } from '../../src/db/statement.js'
+import type { Planned, Statement } from '../../src/db/statement.js'
 import type { Million } from './million.js'
 
 /** A node of `EXPLAIN (FORMAT JSON)`, as far as it is looked at. */
@@ -21,17 +21,20 @@ export async function customPlan(session: pg.Client, text: string, values: unkno
   return planOf(await session.query(['EXPLAIN (FORMAT JSON)', text].join(' '), values))
 }
 
-/** The plan for any values: a connection may settle on it after some calls of a prepared statement. */
+/** The plan for any values: a connection may settle on it after some calls of a prepared statement, or has it from the first on. */
 export async function genericPlan(
   session: pg.Client,
   { name, text, params }: Statement<never, object>,
+  planned: Planned,
 ): Promise<PlanNode[]> {
   await session.query('SET plan_cache_mode = force_generic_plan')
+  if (planned === 'once') await session.query('SET enable_seqscan = off')
   await session.query(['PREPARE', `"${name}"`, 'AS', text].join(' '))
   const nulls = params.length === 0 ? '' : `(${params.map(() => 'NULL').join(', ')})`
   const answer = await session.query(['EXPLAIN (FORMAT JSON) EXECUTE', `"${name}"${nulls}`].join(' '))
   await session.query(['DEALLOCATE', `"${name}"`].join(' '))
   await session.query('RESET plan_cache_mode')
+  await session.query('RESET enable_seqscan')
   return planOf(answer)
 }
 

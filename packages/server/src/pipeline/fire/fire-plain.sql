@@ -19,7 +19,7 @@
 -- Lock order: partitions, timers by job, the worker's incarnation after the first of them (FOR KEY SHARE, which only its end
 -- waits for), queue. No wait is longer than `lock_timeout`, so none becomes a deadlock as long as Postgres looks for those later
 -- (`deadlock_timeout`, one second unless told otherwise). Index: queue's primary key, for the job.
--- @plan each-time
+-- @plan once
 -- @param owner bigint
 -- @param partitions smallint[]
 -- @param epochs bigint[]

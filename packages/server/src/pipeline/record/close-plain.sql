@@ -10,7 +10,7 @@
 -- After `lock_timeout`, set here for this statement alone, all of them are left to close.sql. It is set in `result`, which has to
 -- be there before the first row is locked. Its columns are taken apart in the list of what is selected, as in fire-plain.sql.
 -- Lock order: queue. Index: none; the ledger is only appended to.
--- @plan each-time
+-- @plan once
 -- @param holder bigint
 -- @param places tid[]
 -- @param tokens bigint[]
