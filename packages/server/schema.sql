@@ -360,12 +360,11 @@ $function$;
 CREATE OR REPLACE FUNCTION carillon.note_what_is_looked_for()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  NEW.description := NEW.definition ->> 'description';
-  NEW.tags := NEW.definition -> 'tags';
-  NEW.managed_by := NEW.definition ->> 'managed_by';
+  NEW.description := NEW.definition OPERATOR(pg_catalog.->>) 'description';
+  NEW.tags := NEW.definition OPERATOR(pg_catalog.->) 'tags';
+  NEW.managed_by := NEW.definition OPERATOR(pg_catalog.->>) 'managed_by';
   RETURN NEW;
 END
 $function$;

@@ -29,8 +29,8 @@ const edges: Readonly<Record<string, { breaks: Env; holds: Env }>> = {
     holds: { CARILLON_SCAN_INTERVAL_MS: '1999' },
   },
   'polls run ahead of leasing': {
-    breaks: { CARILLON_LEASE_POLL_MS: '1000' },
-    holds: { CARILLON_LEASE_POLL_MS: '999' },
+    breaks: { CARILLON_LEASE_POLL_MS: '500' },
+    holds: { CARILLON_LEASE_POLL_MS: '499' },
   },
   'only staged runs are leased': {
     breaks: { CARILLON_LEASE_AHEAD_MS: '2001' },

@@ -66,7 +66,7 @@ export const relations: readonly Relation[] = [
   },
   {
     name: 'polls run ahead of leasing',
-    factor: 1,
+    factor: 2,
     smaller: 'leasePollMs',
     orEqual: false,
     larger: 'leaseAheadMs',

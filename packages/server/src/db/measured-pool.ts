@@ -2,7 +2,7 @@ import pg from 'pg'
 import { systemClock } from '../platform/clock.js'
 import type { DatabaseMetrics } from '../platform/metrics.js'
 
-/** The last word of an application's name tells its pools apart: `fleet`, `cluster`, `api`, `effects`, `tasks`. */
+/** The last word of an application's name tells its pools apart: `fleet`, `ticks`, `cluster`, `api`, `effects`, `tasks`. */
 export function poolName(applicationName: string): string {
   return /^carillon (\w+)$/.exec(applicationName)?.[1] ?? 'fleet'
 }

@@ -50,6 +50,7 @@ export class Database implements Runner {
   private readonly tenants = new WeakMap<pg.PoolClient, number | null>()
   /** Where statements go that are planned once, from the first of them on. */
   private keeping: Database | null = null
+  private closed = false
   readonly options: DatabaseOptions
 
   constructor(options: DatabaseOptions) {
@@ -192,7 +193,7 @@ export class Database implements Runner {
   }
 
   private mayKeepPlans(): boolean {
-    return this.options.keepsPlans !== true && this.options.confinedTo === undefined
+    return this.options.keepsPlans !== true && this.options.confinedTo === undefined && !this.closed
   }
 
   private keeper(): Database {
@@ -222,6 +223,7 @@ export class Database implements Runner {
   }
 
   async close(): Promise<void> {
+    this.closed = true
     await Promise.all([this.pool.end(), this.keeping?.close()])
   }
 }
@@ -238,7 +240,7 @@ async function apart<Result>(client: pg.PoolClient, part: () => Promise<Result>)
   }
 }
 
-/** As many statements that are planned once are under way at a time: two that fire, two that close. */
+/** Two that fire and two that close for the worker of the process. Others that close, for workers over HTTP, wait for one of these for some milliseconds. */
 const keptConnections = 4
 
 /** For a handshake, for a role, and for a free connection. */

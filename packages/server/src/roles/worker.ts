@@ -5,6 +5,7 @@ import type { RunAttempt } from '../pipeline/execute/attempt.js'
 import { deliver, type Targets } from '../pipeline/execute/deliver.js'
 import type { HandOver } from '../pipeline/fire/hand-over.js'
 import { type Closed, type Delivered, isClosed } from '../pipeline/execute/delivered.js'
+import { isWorthWaking } from '../pipeline/execute/telling.js'
 import { Worker, type WorkerPorts } from '../pipeline/execute/worker.js'
 import { outcomeOf } from '../pipeline/protect/outcome.js'
 import { HostReports } from '../pipeline/protect/reports.js'
@@ -117,7 +118,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
       { tasks: tasks.names(), commands: config.allowCommands },
       config.leaseAheadMs,
     ),
-    runFired: tellOf(context, leasing),
+    runFired: tellOf(context, worker, leasing),
     runsCameBack() {
       queue.lookFully()
       leasing.wake()
@@ -143,10 +144,14 @@ function leaseLoop(context: Context, worker: Worker): Service {
   return loop(context, 'lease', leasePollMs, () => worker.leaseOnce(), { longestBackoffMs })
 }
 
-/** What may not be leased yet does not wake the worker: a pass that comes by itself finds it before it starts. */
-function tellOf({ config, databaseClock }: Context, leasing: Service): WorkerRole['runFired'] {
+function tellOf(
+  { config, databaseClock }: Context,
+  { room }: Worker,
+  leasing: Service,
+): WorkerRole['runFired'] {
+  const times = { aheadMs: config.leaseAheadMs, pollMs: config.leasePollMs }
   return (startsAt = 0) => {
-    if (startsAt <= databaseClock.atLeast() + config.leaseAheadMs) leasing.wake()
+    if (isWorthWaking(startsAt, databaseClock.atLeast(), times, room)) leasing.wake()
   }
 }
 

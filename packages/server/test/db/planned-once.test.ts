@@ -58,11 +58,20 @@ test('inside of a transaction it is planned for the call, since that connection 
   expect(within).toMatchObject([{ scans: 'on', mode: 'auto', generic: null }])
 })
 
-test('not more than some such connections are made, and they end with the pool', async () => {
+test('not more than some such connections are made', async () => {
   const rows = await Promise.all(Array.from({ length: 40 }, () => seen(once)))
   expect(new Set(rows.map(({ pid }) => pid)).size).toBeLessThanOrEqual(4)
   const named = await database.query<{ count: number }>(
     "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carillon ticks'",
   )
   expect(named[0]?.count).toBeGreaterThan(0)
+})
+
+test('they end with the pool, and none is made after that', async () => {
+  const used = database.database.sibling('carillon used', 2)
+  const unused = database.database.sibling('carillon unused', 2)
+  await used.run(once, { n: 1 })
+  await Promise.all([used.close(), unused.close()])
+  await expect(used.run(once, { n: 1 })).rejects.toThrow('Cannot use a pool after calling end')
+  await expect(unused.run(once, { n: 1 })).rejects.toThrow('Cannot use a pool after calling end')
 })

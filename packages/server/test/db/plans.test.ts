@@ -225,7 +225,10 @@ describe.each([
   })
 
   test('with the plan that is kept', async () => {
-    expect(read(await genericPlan(session, statement, 'once'), 'Tid Scan')).toEqual([table])
+    const plan = await genericPlan(session, statement, 'once')
+    expect(read(plan, 'Tid Scan')).toEqual([table])
+    expect(read(plan, 'Seq Scan')).toEqual([])
+    expect(read(plan, 'Hash Join')).toHaveLength(table === 'queue' ? 1 : 0)
   })
 
   test('with a plan that was made while the tables were empty', async () => {

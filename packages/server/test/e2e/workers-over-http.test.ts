@@ -96,6 +96,8 @@ describe('workers over HTTP', () => {
     const view = await carillon.client.cluster()
     expect(view.workers).toMatchObject({ alive: 1, data: [{ name: 'e2e', tasks: ['ticking'] }] })
     expect(view.nodes).toHaveLength(1)
+    // Nobody in that process holds the runs until then, so they come early.
+    expect(await (await fetch(`${carillon.url}/metrics`)).text()).toMatch(/^carillon_stage_ahead_seconds 2$/m)
   })
 
   test('kill -9 of a worker: its run comes back after the lapse, with a larger token and the same key', async () => {

@@ -74,7 +74,8 @@ async function insertProcesses(session: pg.Client, now: number): Promise<void> {
 function insertJobs(session: pg.Client, now: number): Promise<unknown> {
   return session.query(
     `INSERT INTO carillon.jobs (job, id, tenant, partition, name, state, definition, one_off, route, effective_from,
-                                zone_data, created_at, updated_at, changed_at, paused_at, paused_until)
+                                zone_data, created_at, updated_at, changed_at, paused_at, paused_until,
+                                description, tags, managed_by)
      SELECT n, lpad(to_hex(n), 32, '0')::uuid, 1 + n % 100, n % 256, 'job ' || n,
             CASE WHEN n % 1000 = 0 THEN 'paused' ELSE 'active' END,
             CASE WHEN n % 10000 = 1 THEN '{"schedule": "0 9 * * *", "exclude": ["holidays"], "description": "a rarity",
@@ -82,7 +83,10 @@ function insertJobs(session: pg.Client, now: number): Promise<unknown> {
                  ELSE '{"schedule": "0 9 * * *", "exclude": []}' END,
             false, 1001 + n % 20, $1::bigint - 3000000000, '2026a', $1::bigint - 3000000000, $1::bigint - n * 2500,
             $1::bigint - n * 2500, CASE WHEN n % 1000 = 0 THEN $1::bigint END,
-            CASE WHEN n % 2000 = 0 THEN $1::bigint + n END
+            CASE WHEN n % 2000 = 0 THEN $1::bigint + n END,
+            -- As the trigger would: it does not fire for a replica.
+            CASE WHEN n % 10000 = 1 THEN 'a rarity' END, CASE WHEN n % 10000 = 1 THEN '["rare"]'::jsonb END,
+            CASE WHEN n % 10000 = 1 THEN 'owner' END
      FROM generate_series(1::bigint, $2) n`,
     [now, jobs],
   )

@@ -51,7 +51,7 @@ export class Firing {
   private callOff: (() => void) | null = null
   private readonly planning: Planning
   private readonly proposing: Proposing
-  private readonly known = new KnownTimers()
+  private readonly known = new KnownTimers((partition) => this.minePartitions().has(partition))
   private readonly gathering = new Gathering()
   private gatheredAt = Number.NEGATIVE_INFINITY
   /** The partitions of the list that was answered last. */

@@ -8,7 +8,7 @@ function after(ticksPerSecond: number, everyMs: number): Gathering {
 }
 
 test('few ticks are waited for as long as there is time, by how early they are staged', () => {
-  expect(new Gathering().waitMs(2_000)).toBe(200)
+  expect(new Gathering().waitMs(2_000)).toBe(100)
   expect(after(10, 100).waitMs(1_000)).toBe(100)
   expect(after(10, 100).waitMs(500)).toBe(50)
 })

@@ -3,6 +3,7 @@ const wanted = 64
 const leastMs = 4
 /** There is no hurry as long as ticks are staged well before their time: waiting may take so small a part of it. */
 const mostShare = 1 / 10
+const longestMs = 100
 
 /**
  * How long ticks that come up to be staged are left lying, so that others come up with them: as long as it takes to get a
@@ -18,7 +19,7 @@ export class Gathering {
   }
 
   waitMs(aheadMs: number): number {
-    const mostMs = aheadMs * mostShare
+    const mostMs = Math.min(longestMs, aheadMs * mostShare)
     return Math.min(mostMs, Math.max(leastMs, this.perMs === 0 ? mostMs : wanted / this.perMs))
   }
 }

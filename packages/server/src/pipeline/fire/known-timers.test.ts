@@ -97,7 +97,7 @@ describe('where more timers come round than are kept', () => {
     known.take(job, { partition: 3, startAt }, startAt) !== null
 
   test('those that are there stay, turn after turn, and the others are read', () => {
-    const known = new KnownTimers({ timers: 3, definitionBytes: 1_000 })
+    const known = new KnownTimers(undefined, { timers: 3, definitionBytes: 1_000 })
     const jobs = [1, 2, 3, 4, 5]
     for (const job of jobs) known.keep(firedAt(job, 1_000, 2_000))
     for (const second of [2_000, 3_000, 4_000]) {
@@ -111,7 +111,7 @@ describe('where more timers come round than are kept', () => {
   })
 
   test('long definitions take the room of several short ones, and give it back', () => {
-    const known = new KnownTimers({ timers: 10, definitionBytes: 1_000 })
+    const known = new KnownTimers(undefined, { timers: 10, definitionBytes: 1_000 })
     known.keep(firedAt(1, 1_000, 2_000, 900))
     known.keep(firedAt(2, 1_000, 2_000, 200))
     expect(isKnown(known, 2, 2_000)).toBe(false)
@@ -131,7 +131,7 @@ describe('where more timers come round than are kept', () => {
   })
 
   test('those that nobody asks for any more make room, but the house is not searched for them at every turn', () => {
-    const known = new KnownTimers({ timers: 2, definitionBytes: 1_000 })
+    const known = new KnownTimers(undefined, { timers: 2, definitionBytes: 1_000 })
     known.keep(firedAt(1, 1_000, 2_000))
     known.keep(firedAt(2, 1_000, 500_000))
     const later = 2_000 + 600_001
@@ -141,12 +141,36 @@ describe('where more timers come round than are kept', () => {
     expect(isKnown(known, 3, later + 1_000)).toBe(true)
     // Full again, 2 is as old by now; the last search was less than a minute ago.
     const old = 500_000 + 600_001
-    const again = new KnownTimers({ timers: 1, definitionBytes: 1_000 })
+    const again = new KnownTimers(undefined, { timers: 1, definitionBytes: 1_000 })
     again.keep(firedAt(2, 1_000, 500_000))
     again.keep(firedAt(4, old - 30_000, old))
     again.keep(firedAt(4, old, old + 1_000))
     expect(isKnown(again, 4, old + 1_000)).toBe(false)
     again.keep(firedAt(4, old + 30_000, old + 31_000))
     expect(isKnown(again, 4, old + 31_000)).toBe(true)
+  })
+
+  test('those of partitions that others own now make room at once', () => {
+    const mine = new Set([3, 4])
+    const known = new KnownTimers((partition) => mine.has(partition), { timers: 2, definitionBytes: 1_000 })
+    known.keep(firedAt(1, 1_000, 2_000))
+    known.keep({ ...firedAt(2, 1_000, 2_000), partition: 4 })
+    mine.delete(3)
+    known.keep({ ...firedAt(5, 1_000, 2_000), partition: 4 })
+    const startAt = 2_000
+    expect(known.take(1, { partition: 3, startAt }, 1_500)).toBeNull()
+    expect(known.take(2, { partition: 4, startAt }, 1_500)).not.toBeNull()
+    expect(known.take(5, { partition: 4, startAt }, 1_500)).not.toBeNull()
+  })
+
+  test('a clock that was set back does not keep the house from being gone through', () => {
+    const hour = 3_600_000
+    const mine = new KnownTimers((partition) => partition === 4, { timers: 1, definitionBytes: 1_000 })
+    mine.keep(firedAt(1, 10 * hour, 10 * hour + 1))
+    mine.keep({ ...firedAt(2, 10 * hour, 10 * hour + 1), partition: 4 })
+    expect(mine.take(2, { partition: 4, startAt: 10 * hour + 1 }, 10 * hour)).not.toBeNull()
+    mine.keep(firedAt(4, 10 * hour, 10 * hour + 1))
+    mine.keep({ ...firedAt(5, 9 * hour, 9 * hour + 1), partition: 4 })
+    expect(mine.take(5, { partition: 4, startAt: 9 * hour + 1 }, 9 * hour)).not.toBeNull()
   })
 })

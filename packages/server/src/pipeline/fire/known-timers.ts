@@ -22,7 +22,10 @@ export class KnownTimers {
   private definitionBytes = 0
   private sweptAt = Number.NEGATIVE_INFINITY
 
-  constructor(private readonly room: { timers: number; definitionBytes: number } = most) {}
+  constructor(
+    private readonly isMine: (partition: number) => boolean = () => true,
+    private readonly room: { timers: number; definitionBytes: number } = most,
+  ) {}
 
   /** The timer, once, if it is known to start then; null: it has to be read. */
   take(job: number, { partition, startAt }: Whereabouts, now: number): DueTimer | null {
@@ -66,15 +69,17 @@ export class KnownTimers {
     const fits = () =>
       this.timers.size < this.room.timers && this.definitionBytes + bytes <= this.room.definitionBytes
     if (fits()) return true
-    if (now < this.sweptAt + sweepEveryMs) return false
+    // By a clock that may be set back.
+    if (Math.abs(now - this.sweptAt) < sweepEveryMs) return false
     this.sweptAt = now
     this.sweep(now)
     return fits()
   }
 
-  /** Nobody has asked for them since they came up: they were edited, deleted, or others own them now. */
+  /** Others own them now, or nobody has asked for them since they came up: they were edited or deleted. */
   private sweep(now: number): void {
-    for (const [job, { start_at: startAt }] of this.timers) if (startAt < now - soonMs) this.forget(job)
+    for (const [job, { partition, start_at: startAt }] of this.timers)
+      if (startAt < now - soonMs || !this.isMine(partition)) this.forget(job)
   }
 
   private forget(job: number): DueTimer | undefined {

@@ -17,7 +17,7 @@ SELECT t.place, t.job, t.partition, t.tenant, t.due, t.start_at, t.rev, t.runs, 
        j.id AS uuid, j.version, j.route, j.ticks_changed_until,
        CASE WHEN pg_column_size(j.definition) <= 4000 AND pg_column_compression(j.definition) IS NULL THEN j.definition
             ELSE j.definition - 'payload' - 'target' END AS definition,
-       least(pg_column_size(j.definition), 4000) AS definition_bytes,
+       CASE WHEN pg_column_compression(j.definition) IS NULL THEN least(pg_column_size(j.definition), 4000) ELSE 4000 END AS definition_bytes,
        carillon.now_ms() AS now
 FROM unnest(:jobs, :partitions, :start_ats) AS wanted (job, partition, start_at)
 CROSS JOIN LATERAL (
