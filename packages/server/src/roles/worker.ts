@@ -112,12 +112,7 @@ export function composeWorker(context: Context, tasks: TaskRegistry): WorkerRole
   return {
     services: [leasing, looking, reconciling, refreshing, reporting],
     worker,
-    handOver: handOverTo(
-      worker,
-      traces,
-      { tasks: tasks.names(), commands: config.allowCommands },
-      config.leaseAheadMs,
-    ),
+    handOver: handOverTo(context, worker, tasks.names()),
     runFired: tellOf(context, worker, leasing),
     runsCameBack() {
       queue.lookFully()
@@ -188,16 +183,12 @@ function noted(
   return delivered
 }
 
-function handOverTo(
-  worker: Worker,
-  traces: Traces | null,
-  serves: { tasks: readonly string[]; commands: boolean },
-  aheadMs: number,
-): HandOver {
+function handOverTo({ config, traces }: Context, worker: Worker, tasks: readonly string[]): HandOver {
+  const serves = { tasks, commands: config.allowCommands }
   const handOver: HandOver = {
     ready: (runs, until) => worker.room.ready(runs, until),
     mostAtOnce: worker.room.mostAtOnce,
-    aheadMs,
+    aheadMs: config.leaseAheadMs,
     offer(runs) {
       const offer = worker.offer(runs)
       return offer && { ...offer, ...serves }
