@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { inHouse } from './lib/house.mjs'
 import { wrongIn } from './lib/compare.mjs'
 import { lookAtMachine } from './lib/machine.mjs'
-import { optionsOf, usage } from './lib/options.mjs'
+import { commandOf, optionsOf, usage } from './lib/options.mjs'
 import { progressDone, say } from './lib/progress.mjs'
 import { table as comparison } from './lib/table.mjs'
 import { versionsOfPeers } from './peers/install.mjs'
@@ -76,7 +76,7 @@ async function sideBySide(house, machine, name) {
       ...(house.redisVersion !== undefined && { redis: house.redisVersion }),
       peers: Object.fromEntries(Object.keys(figures.peers).map((peer) => [peer, versions[peer]])),
     },
-    command: commandOf(),
+    command: commandOf(process.argv.slice(2)),
   }
   show(all, comparison(all, score))
   if (options.out !== undefined) keep(options.out, all)
@@ -90,10 +90,6 @@ function show(figures, text) {
   if (wrong === null) return
   say(`bench: ${wrong}: this must not be`)
   process.exitCode = 1
-}
-
-function commandOf() {
-  return ['npm run bench --', ...process.argv.slice(2)].join(' ')
 }
 
 /** For `npm run bench:report`, which makes the charts and tables of the documents from these. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { barChart, lineChart } from '../bench/lib/chart.mjs'
 import { compare, inOne, wrongIn } from '../bench/lib/compare.mjs'
 import { medians, percentiles, percentilesOfWhole } from '../bench/lib/figures.mjs'
+import { commandOf } from '../bench/lib/options.mjs'
 import { patiently, TooLate } from '../bench/lib/patiently.mjs'
 import { Recorder, tally } from '../bench/lib/recorder.mjs'
 
@@ -196,5 +197,15 @@ describe('percentiles of whole milliseconds', () => {
       expect(whole[key]).toBeLessThanOrEqual((plain[key] as number) + 1)
       expect(whole[key]).toBeLessThanOrEqual(whole.max as number)
     }
+  })
+})
+
+describe('the command that a figure carries', () => {
+  it.each([
+    ['steady --rate 1000', 'steady --rate 1000'],
+    ['steady --json --out /home/me/results --rate 1000', 'steady --rate 1000'],
+    ['steady --rate 1000 --out=results --profile profiles --repeats 3', 'steady --rate 1000 --repeats 3'],
+  ])('%s: makes it again, and names no folder of whoever made it', (given, kept) => {
+    expect(commandOf(given.split(' '))).toBe(`npm run bench -- ${kept}`)
   })
 })

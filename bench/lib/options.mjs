@@ -54,6 +54,16 @@ export function optionsOf(args, compared, alone) {
   }
 }
 
+/** What makes the same figures again. Where they are kept, and how they are shown, is no part of that, and a folder nobody else's. */
+export function commandOf(args) {
+  const kept = []
+  for (let at = 0; at < args.length; at++) {
+    if (args[at] === '--out' || args[at] === '--profile') at++
+    else if (!/^--(json$|out=|profile=)/.test(args[at])) kept.push(args[at])
+  }
+  return ['npm run bench --', ...kept].join(' ')
+}
+
 export function usage(compared, alone) {
   return [
     'npm run bench -- NAME… [options]',

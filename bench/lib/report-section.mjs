@@ -65,7 +65,7 @@ function provenance({ machine, command }) {
   } = machine
   const versions = Object.entries(peers ?? {}).map(([name, version]) => `${name} ${version}`)
   return [
-    `\`${command.replace(/ --out \S+/, '').replace(/ --json/, '')}\`, ${date.slice(0, 10)}, commit ${commit}.`,
+    `\`${command}\`, ${date.slice(0, 10)}, commit ${commit}.`,
     `${cpu}, ${cores} cores, ${memory_gb} GB; ${os}; Node ${node}; Postgres ${postgres} (fsync and synchronous_commit on)` +
       `${redis === undefined ? '' : `; Redis ${redis} (AOF every second)`}${versions.length === 0 ? '' : `; ${versions.join(', ')}`}.`,
     `Load average at start ${load_average}, cores used by others ${other_cores ?? 'unknown'}` +
