@@ -81,7 +81,7 @@ export const settings = {
     default: 2_000,
     min: 10,
     max: 600_000,
-    doc: 'How long before its time the scheduler stages a tick; a process that is a worker as well does so `CARILLON_LEASE_AHEAD_MS` before it, where that is less.',
+    doc: 'How long before its time the scheduler stages a tick; a process that is a worker as well does so `CARILLON_LEASE_AHEAD_MS` before it, where that is less and little starts.',
   },
   scanIntervalMs: {
     env: 'CARILLON_SCAN_INTERVAL_MS',

@@ -11,13 +11,34 @@ describe('how early ticks are staged', () => {
     expect(new Staging(300).aheadMs(0, () => 0)).toBe(300)
   })
 
-  it('is not longer than a worker of the process, which holds runs from then on, would lease them ahead', () => {
-    expect(Staging.usualMs(2_000)).toBe(2_000)
-    expect(Staging.usualMs(2_000, 1_000)).toBe(1_000)
-    expect(Staging.usualMs(2_000, 60_000)).toBe(2_000)
-    // Time enough to stage in, whatever that worker is told.
-    expect(Staging.usualMs(2_000, 10)).toBe(250)
-    expect(Staging.usualMs(100, 10)).toBe(100)
+  describe('where a worker of the process holds runs from then on', () => {
+    const calmly = (settingMs: number, heldMs?: number) =>
+      Staging.inFront(settingMs, heldMs).aheadMs(0, () => 0)
+
+    it('is not longer than it would lease them ahead, while little starts', () => {
+      expect(calmly(2_000)).toBe(2_000)
+      expect(calmly(2_000, 1_000)).toBe(1_000)
+      expect(calmly(2_000, 60_000)).toBe(2_000)
+    })
+
+    it('leaves time enough to stage in, whatever that worker is told', () => {
+      expect(calmly(2_000, 10)).toBe(250)
+      expect(calmly(100, 10)).toBe(100)
+    })
+
+    it('is the setting as soon as more starts within it than is staged in a moment', () => {
+      const staging = Staging.inFront(2_000, 1_000)
+      // By the assumed 20,000 a second.
+      expect(staging.aheadMs(0, startingBy({ 2_000: 8_000 }))).toBe(1_000)
+      expect(staging.aheadMs(0, startingBy({ 2_000: 8_001 }))).toBe(2_000)
+      expect(staging.aheadMs(0, startingBy({ 2_001: 8_001 }))).toBe(1_000)
+      for (let at = 0; at < 50; at++) staging.measured(1_000, 100)
+      expect(staging.aheadMs(0, startingBy({ 2_000: 4_100 }))).toBe(2_000)
+    })
+
+    it('is as long as a crowd needs all the same', () => {
+      expect(Staging.inFront(2_000, 1_000).aheadMs(0, startingBy({ 1_000: 100_000 }))).toBe(5_000)
+    })
   })
 
   it('is as long as a crowd at one instant needs, once it is that near', () => {

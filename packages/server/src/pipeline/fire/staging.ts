@@ -4,23 +4,29 @@ const assumedPerSecond = 20_000
 const weight = 0.2
 /** Staging takes a little longer than at its best. */
 const reserve = 1.3
+/** What can be staged in so long is little. A process that has just begun is several times slower than it will be. */
+const calmSeconds = 0.4
 const stepsMs = [1_000, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000, 30_000, 45_000, 60_000]
 
 /**
  * How early ticks are staged. Usually by the setting; where more start at one instant than can be staged in that time, by as
- * much as they need.
+ * much as they need; and a little later where little starts, and somebody would have to hold it until then.
  */
 export class Staging {
   private perSecond = assumedPerSecond
 
-  constructor(private readonly leastMs: number) {}
+  /** `calmMs`: as long ahead where little starts, if that is less. */
+  constructor(
+    private readonly leastMs: number,
+    private readonly calmMs = leastMs,
+  ) {}
 
   /**
-   * By the setting; where a worker of this process gets runs as they are made, and holds them from then on, not longer before their time than
-   * it would lease them.
+   * Where a worker of this process gets runs as they are made, and holds them from then on: not longer before their time than it would lease
+   * them, while little starts.
    */
-  static usualMs(settingMs: number, heldMs = settingMs): number {
-    return Math.min(settingMs, Math.max(heldMs, leastHalfMs))
+  static inFront(settingMs: number, heldMs = settingMs): Staging {
+    return new Staging(settingMs, Math.min(settingMs, Math.max(heldMs, leastHalfMs)))
   }
 
   /** So many ticks took so long. Small batches say nothing about the pace of large ones. */
@@ -32,7 +38,8 @@ export class Staging {
   /** The longest time ahead within which more ticks start than can be staged in it. */
   aheadMs(now: number, startingBy: (instant: number) => number): number {
     const crowded = stepsMs.filter((ms) => (startingBy(now + ms) / this.perSecond) * 1000 * reserve >= ms)
-    return Math.max(this.leastMs, ...crowded)
+    const calm = startingBy(now + this.leastMs) <= this.perSecond * calmSeconds
+    return Math.max(calm ? this.calmMs : this.leastMs, ...crowded)
   }
 
   /**

@@ -96,7 +96,7 @@ export class FireTier {
         aheadMs: options.stageAheadMs,
         intervalMs: options.scanIntervalMs,
       }),
-      staging: new Staging(Staging.usualMs(options.stageAheadMs, options.handOver?.aheadMs)),
+      staging: Staging.inFront(options.stageAheadMs, options.handOver?.aheadMs),
       load: this.load,
       windowFactor: () => this.brake.windowFactor,
       settleOverlap: (...tick) => overlapping.settle(...tick),
