@@ -240,7 +240,7 @@ async function apart<Result>(client: pg.PoolClient, part: () => Promise<Result>)
   }
 }
 
-/** Two that fire and two that close for the worker of the process. Others that close, for workers over HTTP, wait for one of these for some milliseconds. */
+/** Two that fire and two that close for the worker of the process. Others that close, for workers over HTTP, wait for one of these. */
 const keptConnections = 4
 
 /** For a handshake, for a role, and for a free connection. */

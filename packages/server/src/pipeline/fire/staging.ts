@@ -4,7 +4,7 @@ const assumedPerSecond = 20_000
 const weight = 0.2
 /** Staging takes a little longer than at its best. */
 const reserve = 1.3
-/** What can be staged in so long is little. A process that has just begun is several times slower than it will be. */
+/** What can be staged in so long is little. Much less than there is: a process that has just begun is slower than it will be. */
 const calmSeconds = 0.4
 const stepsMs = [1_000, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000, 30_000, 45_000, 60_000]
 
