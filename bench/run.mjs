@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inHouse } from './lib/house.mjs'
 import { wrongIn } from './lib/compare.mjs'
-import { lookAtMachine } from './lib/machine.mjs'
+import { stolenMark, stolenSince } from './lib/cpu.mjs'
+import { lookAtMachine, withStolen } from './lib/machine.mjs'
 import { commandOf, optionsOf, usage } from './lib/options.mjs'
 import { progressDone, say } from './lib/progress.mjs'
 import { table as comparison } from './lib/table.mjs'
@@ -60,6 +61,7 @@ for (const name of options.names.filter((each) => each in alone)) {
 
 async function sideBySide(house, machine, name) {
   const { measure, defaults, smoke, score } = await compared[name]()
+  const mark = stolenMark()
   const figures = await measure({
     repeats: 3,
     ...defaults,
@@ -72,7 +74,7 @@ async function sideBySide(house, machine, name) {
   const all = {
     ...figures,
     machine: {
-      ...machine,
+      ...withStolen(machine, stolenSince(mark)),
       ...(house.redisVersion !== undefined && { redis: house.redisVersion }),
       peers: Object.fromEntries(Object.keys(figures.peers).map((peer) => [peer, versions[peer]])),
     },

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { barChart, lineChart } from '../bench/lib/chart.mjs'
 import { compare, inOne, wrongIn } from '../bench/lib/compare.mjs'
+import { stolenBetween } from '../bench/lib/cpu.mjs'
 import { medians, percentiles, percentilesOfWhole } from '../bench/lib/figures.mjs'
+import { withStolen } from '../bench/lib/machine.mjs'
 import { commandOf } from '../bench/lib/options.mjs'
 import { patiently, TooLate } from '../bench/lib/patiently.mjs'
 import { Recorder, tally } from '../bench/lib/recorder.mjs'
@@ -207,5 +209,25 @@ describe('the command that a figure carries', () => {
     ['steady --rate 1000 --out=results --profile profiles --repeats 3', 'steady --rate 1000 --repeats 3'],
   ])('%s: makes it again, and names no folder of whoever made it', (given, kept) => {
     expect(commandOf(given.split(' '))).toBe(`npm run bench -- ${kept}`)
+  })
+})
+
+describe('what the host keeps from the machine', () => {
+  const at = (times: object) => ({ user: 0, nice: 0, system: 0, irq: 0, softirq: 0, steal: 0, ...times })
+
+  it('is a part of the time that was wanted, idle time aside', () => {
+    const before = { ...at({ user: 100, steal: 50 }), idle: 0, iowait: 0 }
+    const after = { ...at({ user: 160, system: 20, irq: 5, softirq: 5, steal: 60 }), idle: 900, iowait: 300 }
+    expect(stolenBetween(before, after)).toBe(10)
+    expect(stolenBetween(before, before)).toBe(0)
+  })
+
+  it.each([
+    [false, 0.4, false],
+    [false, 9, true],
+    [true, 0, true],
+    [false, null, false],
+  ])('makes figures doubtful where it is much: busy at first %s, %s percent', (busy, stolen, doubtful) => {
+    expect(withStolen({ cores: 2, busy }, stolen)).toEqual({ cores: 2, stolen, busy: doubtful })
   })
 })

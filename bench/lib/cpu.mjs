@@ -43,6 +43,26 @@ export async function coresInUse(ms = 500) {
   return round(((busySeconds() - selfSeconds() - before) / (now() - at)) * 1000, 2)
 }
 
+/** Starts to count what the host keeps from this machine. */
+export function stolenMark() {
+  return linux ? cpuTimes() : null
+}
+
+/**
+ * Percent of the time that work wanted a core since the mark in which the host gave the core to another machine: no process here shows it,
+ * and every one is slower and later for it.
+ */
+export function stolenSince(mark) {
+  return linux ? stolenBetween(mark, cpuTimes()) : null
+}
+
+export function stolenBetween(before, after) {
+  const since = (state) => after[state] - before[state]
+  const got = ['user', 'nice', 'system', 'irq', 'softirq'].reduce((sum, state) => sum + since(state), 0)
+  const stolen = since('steal')
+  return got + stolen <= 0 ? 0 : round((100 * stolen) / (got + stolen))
+}
+
 export function residentMb(pid) {
   try {
     const [, kb] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
@@ -99,7 +119,17 @@ function selfSeconds() {
 
 function busySeconds() {
   if (!linux) return 0
-  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
-  const [user, nice, system, , , irq, softirq, steal] = line.trim().split(/\s+/).slice(1).map(Number)
+  const { user, nice, system, irq, softirq, steal } = cpuTimes()
   return (user + nice + system + irq + softirq + steal) / ticksPerSecond
+}
+
+/** Clock ticks of all cores together, each state by its name in proc_stat(5). */
+function cpuTimes() {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+  const [user, nice, system, idle, iowait, irq, softirq, steal] = line
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number)
+  return { user, nice, system, idle, iowait, irq, softirq, steal }
 }

@@ -10,6 +10,8 @@ import { shout } from './progress.mjs'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Cores that others may use before figures are doubtful. */
 const tolerated = 0.3
+/** Percent of what was wanted that the host may keep before they are. */
+const toleratedStolen = 3
 
 export async function lookAtMachine() {
   const other = await coresInUse()
@@ -33,6 +35,11 @@ export async function lookAtMachine() {
         'Figures are too low and lags too high; compare only what alternates in this run.',
     )
   return machine
+}
+
+/** What was found before the run, with what the host kept during it. Doubtful is what either makes so. */
+export function withStolen(machine, stolen) {
+  return { ...machine, stolen, busy: machine.busy || (stolen ?? 0) > toleratedStolen }
 }
 
 function osName() {

@@ -62,6 +62,7 @@ function provenance({ machine, command }) {
     busy,
     load_average,
     other_cores,
+    stolen,
   } = machine
   const versions = Object.entries(peers ?? {}).map(([name, version]) => `${name} ${version}`)
   return [
@@ -69,6 +70,7 @@ function provenance({ machine, command }) {
     `${cpu}, ${cores} cores, ${memory_gb} GB; ${os}; Node ${node}; Postgres ${postgres} (fsync and synchronous_commit on)` +
       `${redis === undefined ? '' : `; Redis ${redis} (AOF every second)`}${versions.length === 0 ? '' : `; ${versions.join(', ')}`}.`,
     `Load average at start ${load_average}, cores used by others ${other_cores ?? 'unknown'}` +
+      `${typeof stolen === 'number' ? `; of what was wanted during the run the host kept ${stolen} %` : ''}` +
       `${busy ? ': **the machine was busy, figures are doubtful**' : ''}.`,
   ].join(' ')
 }

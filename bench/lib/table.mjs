@@ -128,11 +128,12 @@ export function rowsOf({ ours, peers, probe }) {
 }
 
 function footOf({ machine }) {
-  const { cpu, cores, memory_gb, os, node, postgres, redis, load_average, other_cores, busy } = machine
+  const { cpu, cores, memory_gb, os, node, postgres, redis, load_average, other_cores, stolen, busy } =
+    machine
   return [
     `${cpu}, ${cores} cores, ${memory_gb} GB; ${os}; Node ${node}; Postgres ${postgres}, fsync and synchronous_commit on` +
       (redis === undefined ? '' : `; Redis ${redis}, AOF every second`),
-    `load average at start ${load_average}, cores used by others ${other_cores ?? '?'}${busy ? '   !! THE MACHINE WAS BUSY' : ''}`,
+    `load average at start ${load_average}, cores used by others ${other_cores ?? '?'}, kept by the host ${stolen ?? '?'} %${busy ? '   !! THE MACHINE WAS BUSY' : ''}`,
   ].join('\n')
 }
 

@@ -150,8 +150,19 @@ describe('what a timing wheel tells ahead', () => {
     expect(through).toBeGreaterThanOrEqual(3_000)
     expect(through).toBeLessThanOrEqual(3_000 + 11)
     expect(wheel.countThrough(start + 2 ** 40)).toBe(6_000)
+    expect(through - wheel.countAfter(start + 300_000)).toBe(3_000)
     advance(wheel, 300_000, 10)
     expect(wheel.countThrough(start + 2 ** 40)).toBe(5_990)
+  })
+
+  it('does not go through a slot with very many to count, and counts it as a whole', () => {
+    const wheel = wheelOf()
+    for (let key = 0; key < 40_000; key++) wheel.insert(key, start + 300_000, 0)
+    const before = start + 299_999
+    expect(wheel.countBeside(before)).toBe(wheel.countThrough(before))
+    expect(wheel.countAfter(before)).toBe(0)
+    for (let key = 0; key < 20_000; key++) wheel.cancel(key)
+    expect(wheel.countAfter(before)).toBe(wheel.countThrough(before))
   })
 })
 

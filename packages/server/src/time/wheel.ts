@@ -6,6 +6,8 @@ import { none, TimerTable } from './wheel/timer-table.js'
 /** A run's id has 48 bits for an instant. */
 const latest = 2 ** 48
 const mostTimers = 2 ** 26
+/** A fraction of a millisecond. */
+const mostGoneThrough = 32_768
 
 export interface WheelOptions {
   /** The instant at which the wheel stands first. What lies before it is late. */
@@ -135,6 +137,16 @@ export class TimingWheel {
   countThrough(at: number): number {
     checkInstant('at', at)
     return this.#due.size + this.#slots.countThrough(this.#tickOf(at), this.#now)
+  }
+
+  /** Of those that `countThrough` has, how many share the slot in which `at` lies: so many may be too many. */
+  countBeside(at: number): number {
+    return this.#slots.countBeside(this.#tickOf(at), this.#now)
+  }
+
+  /** How many are too many, by going through that slot; not through one so full that this would take long, which counts as whole. */
+  countAfter(at: number): number {
+    return this.#slots.countAfter(at, this.#tickOf(at), this.#now, mostGoneThrough)
   }
 
   /** What the typed arrays take. */

@@ -204,7 +204,7 @@ export class Firing {
 
   private aheadMs(now: number): number {
     const { staging, horizon, metrics } = this.options
-    const aheadMs = staging.aheadMs(now, (instant) => horizon.startingBy(instant))
+    const aheadMs = staging.aheadMs(now, (instant, many) => horizon.startBy(instant, many))
     metrics.stageAhead.set(aheadMs / 1000)
     metrics.wheelTimers.set(horizon.size)
     return aheadMs

@@ -140,9 +140,16 @@ export class Horizon {
     this.nearStarts.delete(job)
   }
 
-  /** How many of the timers start up to this instant, about. */
-  startingBy(instant: number): number {
-    return this.far.countThrough(instant) + this.near.countThrough(instant)
+  /**
+   * Whether so many of the timers start up to this instant. The wheels count by slots of a second: what shares the slot of the instant
+   * is gone through where it decides. Counted as a whole, an even flow would look like half as much again at some moments of each second.
+   */
+  startBy(instant: number, many: number): boolean {
+    const both = (count: (wheel: TimingWheel) => number) => count(this.far) + count(this.near)
+    const most = both((wheel) => wheel.countThrough(instant))
+    if (most < many) return false
+    if (most - both((wheel) => wheel.countBeside(instant)) >= many) return true
+    return most - both((wheel) => wheel.countAfter(instant)) >= many
   }
 
   /** How long the timer that has waited longest could have been looked at already, and was not: there were too many. */

@@ -2,18 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { Staging } from './staging.js'
 
 /** Ticks at instants, with how many there are at each. */
-const startingBy = (ticks: Record<number, number>) => (instant: number) =>
-  Object.entries(ticks).reduce((sum, [at, count]) => sum + (Number(at) <= instant ? count : 0), 0)
+const startBy = (ticks: Record<number, number>) => (instant: number, many: number) =>
+  Object.entries(ticks).reduce((sum, [at, count]) => sum + (Number(at) <= instant ? count : 0), 0) >= many
+const nothing = startBy({})
 
 describe('how early ticks are staged', () => {
   it('is the setting as long as all that starts can be staged in it', () => {
-    expect(new Staging(2_000).aheadMs(0, startingBy({ 1_500: 20_000, 50_000: 20_000 }))).toBe(2_000)
-    expect(new Staging(300).aheadMs(0, () => 0)).toBe(300)
+    expect(new Staging(2_000).aheadMs(0, startBy({ 1_500: 20_000, 50_000: 20_000 }))).toBe(2_000)
+    expect(new Staging(300).aheadMs(0, nothing)).toBe(300)
   })
 
   describe('where a worker of the process holds runs from then on', () => {
     const calmly = (settingMs: number, heldMs?: number) =>
-      Staging.inFront(settingMs, heldMs).aheadMs(0, () => 0)
+      Staging.inFront(settingMs, heldMs).aheadMs(0, nothing)
 
     it('is not longer than it would lease them ahead, while little starts', () => {
       expect(calmly(2_000)).toBe(2_000)
@@ -29,22 +30,34 @@ describe('how early ticks are staged', () => {
     it('is the setting as soon as more starts within it than is staged in a moment', () => {
       const staging = Staging.inFront(2_000, 1_000)
       // By the assumed 20,000 a second.
-      expect(staging.aheadMs(0, startingBy({ 2_000: 8_000 }))).toBe(1_000)
-      expect(staging.aheadMs(0, startingBy({ 2_000: 8_001 }))).toBe(2_000)
-      expect(staging.aheadMs(0, startingBy({ 2_001: 8_001 }))).toBe(1_000)
+      expect(staging.aheadMs(0, startBy({ 2_000: 8_000 }))).toBe(1_000)
+      expect(staging.aheadMs(0, startBy({ 2_000: 8_001 }))).toBe(2_000)
+      expect(Staging.inFront(2_000, 1_000).aheadMs(0, startBy({ 2_001: 8_001 }))).toBe(1_000)
       for (let at = 0; at < 50; at++) staging.measured(1_000, 100)
-      expect(staging.aheadMs(0, startingBy({ 2_000: 4_100 }))).toBe(2_000)
+      expect(staging.aheadMs(20_000, startBy({ 22_000: 3_900 }))).toBe(1_000)
+      expect(staging.aheadMs(20_000, startBy({ 22_000: 4_100 }))).toBe(2_000)
+    })
+
+    it('stays the setting for ten seconds after that, also while what started is staged and no longer there', () => {
+      const staging = Staging.inFront(2_000, 1_000)
+      expect(staging.aheadMs(0, startBy({ 2_000: 8_001 }))).toBe(2_000)
+      expect(staging.aheadMs(50, startBy({ 2_000: 4_000 }))).toBe(2_000)
+      expect(staging.aheadMs(9_999, nothing)).toBe(2_000)
+      expect(staging.aheadMs(10_000, nothing)).toBe(1_000)
+      expect(staging.aheadMs(60_000, startBy({ 62_000: 8_001 }))).toBe(2_000)
+      expect(staging.aheadMs(66_000, startBy({ 68_000: 8_001 }))).toBe(2_000)
+      expect(staging.aheadMs(75_999, nothing)).toBe(2_000)
     })
 
     it('is as long as a crowd needs all the same', () => {
-      expect(Staging.inFront(2_000, 1_000).aheadMs(0, startingBy({ 1_000: 100_000 }))).toBe(5_000)
+      expect(Staging.inFront(2_000, 1_000).aheadMs(0, startBy({ 1_000: 100_000 }))).toBe(5_000)
     })
   })
 
   it('is as long as a crowd at one instant needs, once it is that near', () => {
     const staging = new Staging(2_000)
     // 500,000 at the assumed 20,000 a second and a reserve: more than 30 s, less than 45 s.
-    const midnight = startingBy({ 100_000: 500_000 })
+    const midnight = startBy({ 100_000: 500_000 })
     expect(staging.aheadMs(0, midnight)).toBe(2_000)
     expect(staging.aheadMs(69_999, midnight)).toBe(2_000)
     expect(staging.aheadMs(70_000, midnight)).toBe(30_000)
@@ -52,11 +65,11 @@ describe('how early ticks are staged', () => {
   })
 
   it('is never longer than a minute', () => {
-    expect(new Staging(2_000).aheadMs(0, () => 1e9)).toBe(60_000)
+    expect(new Staging(2_000).aheadMs(0, () => true)).toBe(60_000)
   })
 
   it('grows when staging turns out slower than assumed, and shrinks when it is faster', () => {
-    const crowd = startingBy({ 1_000: 100_000 })
+    const crowd = startBy({ 1_000: 100_000 })
     const staging = new Staging(2_000)
     expect(staging.aheadMs(0, crowd)).toBe(5_000)
     for (let at = 0; at < 50; at++) staging.measured(1_000, 200)
@@ -66,7 +79,7 @@ describe('how early ticks are staged', () => {
   })
 
   it('does not jump at one slow batch, and learns nothing from small ones', () => {
-    const crowd = startingBy({ 1_000: 100_000 })
+    const crowd = startBy({ 1_000: 100_000 })
     const staging = new Staging(2_000)
     staging.measured(1_000, 2_000)
     expect(staging.aheadMs(0, crowd)).toBe(8_000)

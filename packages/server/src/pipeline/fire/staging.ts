@@ -6,6 +6,8 @@ const weight = 0.2
 const reserve = 1.3
 /** What can be staged in so long is little. Much less than there is: a process that has just begun is slower than it will be. */
 const calmSeconds = 0.4
+/** So long after more than that: with every change to longer ahead, all that lies between comes up at once, and holds up starts. */
+const restlessMs = 10_000
 const stepsMs = [1_000, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000, 30_000, 45_000, 60_000]
 
 /**
@@ -14,6 +16,7 @@ const stepsMs = [1_000, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000, 30_000, 45_0
  */
 export class Staging {
   private perSecond = assumedPerSecond
+  private calmFrom = Number.NEGATIVE_INFINITY
 
   /** `calmMs`: as long ahead where little starts, if that is less. */
   constructor(
@@ -35,11 +38,16 @@ export class Staging {
     this.perSecond += weight * ((ticks / tookMs) * 1000 - this.perSecond)
   }
 
-  /** The longest time ahead within which more ticks start than can be staged in it. */
-  aheadMs(now: number, startingBy: (instant: number) => number): number {
-    const crowded = stepsMs.filter((ms) => (startingBy(now + ms) / this.perSecond) * 1000 * reserve >= ms)
-    const calm = startingBy(now + this.leastMs) <= this.perSecond * calmSeconds
-    return Math.max(calm ? this.calmMs : this.leastMs, ...crowded)
+  /** The longest time ahead within which more ticks start than can be staged in it. `startBy` says whether so many start up to an instant. */
+  aheadMs(now: number, startBy: (instant: number, many: number) => boolean): number {
+    const crowded = stepsMs.filter((ms) => startBy(now + ms, ((ms / 1000) * this.perSecond) / reserve))
+    return Math.max(this.isCalm(now, startBy) ? this.calmMs : this.leastMs, ...crowded)
+  }
+
+  private isCalm(now: number, startBy: (instant: number, many: number) => boolean): boolean {
+    if (this.calmMs >= this.leastMs) return false
+    if (startBy(now + this.leastMs, Math.floor(this.perSecond * calmSeconds) + 1)) this.calmFrom = now + restlessMs
+    return now >= this.calmFrom
   }
 
   /**

@@ -106,9 +106,13 @@ function agree(wheel: TimingWheel, model: Model, now: number): void {
   if (all.length === 0) expect(next).toBe(null)
   else expect(next).toBeLessThanOrEqual(all[0] as number)
   for (const ahead of [0, 700, 5_000, 2 ** 21]) {
-    const count = wheel.countThrough(Math.min(latest, now + ahead))
-    expect(count).toBeGreaterThanOrEqual(model.dueThrough(now + ahead).length)
+    const through = Math.min(latest, now + ahead)
+    const [count, after] = [wheel.countThrough(through), wheel.countAfter(through)]
     expect(count).toBeLessThanOrEqual(all.length)
+    expect(count - after).toBeGreaterThanOrEqual(model.dueThrough(through).length)
+    expect(after).toBeGreaterThanOrEqual(0)
+    expect(after).toBeLessThanOrEqual(wheel.countBeside(through))
+    expect(wheel.countBeside(through)).toBeLessThanOrEqual(count)
   }
   expect(wheel.countThrough(latest)).toBe(all.length)
 }
@@ -119,7 +123,7 @@ it('equals a sorted list, whatever is inserted, replaced, cancelled and handed o
   fc.assert(fc.property(starts, tickWidths, capacities, steps, run), { numRuns: 500 })
 })
 
-it('counts through an instant to the slot: at most the timers of the next 1,024 ticks too many within the horizon', () => {
+it('counts through an instant to the slot: at most the timers of the next 1,024 ticks too many within the horizon, and how many these are', () => {
   const delays = fc.array(fc.integer({ min: 0, max: 600_000 }), { minLength: 1, maxLength: 60, size: 'max' })
   const moves = fc.array(fc.integer({ min: 0, max: 90_000 }), { maxLength: 6 })
   fc.assert(
@@ -139,6 +143,7 @@ it('counts through an instant to the slot: at most the timers of the next 1,024 
         const count = wheel.countThrough(through)
         expect(count).toBeGreaterThanOrEqual(model.dueThrough(through).length)
         expect(count).toBeLessThanOrEqual(model.dueThrough(wholeSlot).length)
+        expect(count - wheel.countAfter(through)).toBe(model.dueThrough(through).length)
       }
     }),
     { numRuns: 500 },

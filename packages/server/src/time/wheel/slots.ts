@@ -115,6 +115,34 @@ export class WheelSlots {
     return sum
   }
 
+  /** Of those that `countThrough` has: how many are in slots in which `tick` lies, so that some may be due after it. */
+  countBeside(tick: number, now: number): number {
+    return this.#slotsAt(tick, now).reduce((sum, slot) => sum + (this.#counts[slot] as number), 0)
+  }
+
+  /** Of these, how many are due after `at`, which lies in `tick`. Of a slot with more than `most`, none are told: it would take long. */
+  countAfter(at: number, tick: number, now: number, most: number): number {
+    let sum = 0
+    for (const slot of this.#slotsAt(tick, now)) {
+      if ((this.#counts[slot] as number) > most) continue
+      for (let row = this.#first[slot] as number; row !== none; row = this.#timers.next(row))
+        if (this.#timers.at(row) > at) sum++
+    }
+    return sum
+  }
+
+  /** The slots in which a tick after `now` lies, one at each level that reaches so far. */
+  #slotsAt(tick: number, now: number): number[] {
+    const slots: number[] = []
+    for (let level = 0; level < levels; level++) {
+      const unit = unitOf[level] as number
+      const at = Math.floor(tick / unit)
+      const ahead = at - Math.floor(now / unit)
+      if (ahead >= 1 && ahead < width) slots.push(level * width + (at & (width - 1)))
+    }
+    return slots
+  }
+
   bytes(): number {
     const arrays = [this.#first, this.#counts, this.#levelCounts, this.#occupied, this.#occupiedWords]
     return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)

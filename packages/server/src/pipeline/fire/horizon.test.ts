@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { Horizon, type HorizonOptions } from './horizon.js'
+import { Staging } from './staging.js'
+
+const begin = Date.UTC(2026, 0, 1)
+const perSecond = 3_000
+
+/** Timers that start evenly, so many a second, for twenty seconds; it is `now` for as long as it is not set. */
+function evenly() {
+  const clock = { now: begin }
+  const horizon = new Horizon({
+    databaseNow: () => clock.now,
+    horizonMs: 600_000,
+    capacity: 1_000_000,
+  } as Partial<HorizonOptions> as HorizonOptions)
+  horizon.take(begin, 0, 1)
+  for (let job = 0; job < 20 * perSecond; job++)
+    horizon.startsAt(job, job % 256, begin + 1 + Math.floor((job * 1_000) / perSecond))
+  return { clock, horizon }
+}
+
+it('tells exactly whether so many start up to an instant, wherever in a second that lies', () => {
+  const { horizon } = evenly()
+  for (let ms = 1_000; ms < 4_000; ms += 77) {
+    const many = Math.ceil((ms * perSecond) / 1_000)
+    expect(horizon.startBy(begin + ms, many)).toBe(true)
+    expect(horizon.startBy(begin + ms, many + 1)).toBe(false)
+  }
+})
+
+it('counts those that wait for a moment of their own as well', () => {
+  const { horizon } = evenly()
+  expect(horizon.startBy(begin + 2_500, 7_501)).toBe(false)
+  horizon.lookAgainAt(1_000_000, { partition: 1, startAt: begin + 9_000 }, begin + 2_400)
+  horizon.lookAgainAt(1_000_001, { partition: 1, startAt: begin + 9_000 }, begin + 2_600)
+  expect(horizon.startBy(begin + 2_500, 7_501)).toBe(true)
+  expect(horizon.startBy(begin + 2_500, 7_502)).toBe(false)
+})
+
+it('is staged from equally far ahead at every moment, while what starts comes evenly', () => {
+  const { clock, horizon } = evenly()
+  const staging = Staging.inFront(2_000, 1_000)
+  const seen = new Set<number>()
+  for (; clock.now < begin + 12_000; clock.now += 50) {
+    const aheadMs = staging.aheadMs(clock.now, (instant, many) => horizon.startBy(instant, many))
+    seen.add(aheadMs)
+    horizon.take(clock.now, aheadMs, 5_000)
+  }
+  expect([...seen]).toEqual([1_000])
+})
