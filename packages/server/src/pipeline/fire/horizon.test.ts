@@ -5,8 +5,8 @@ import { Staging } from './staging.js'
 const begin = Date.UTC(2026, 0, 1)
 const perSecond = 3_000
 
-/** Timers that start evenly, so many a second, for twenty seconds; it is `now` for as long as it is not set. */
-function evenly() {
+/** Timers that start evenly, so many a second, for twenty seconds from `first` on. */
+function evenly(first = begin) {
   const clock = { now: begin }
   const horizon = new Horizon({
     databaseNow: () => clock.now,
@@ -15,7 +15,7 @@ function evenly() {
   } as Partial<HorizonOptions> as HorizonOptions)
   horizon.take(begin, 0, 1)
   for (let job = 0; job < 20 * perSecond; job++)
-    horizon.startsAt(job, job % 256, begin + 1 + Math.floor((job * 1_000) / perSecond))
+    horizon.startsAt(job, job % 256, first + 1 + Math.floor((job * 1_000) / perSecond))
   return { clock, horizon }
 }
 
@@ -38,8 +38,10 @@ it('counts those that wait for a moment of their own as well', () => {
 })
 
 it('is staged from equally far ahead at every moment, while what starts comes evenly', () => {
-  const { clock, horizon } = evenly()
+  const { clock, horizon } = evenly(begin + 3_000)
   const staging = Staging.inFront(2_000, 1_000)
+  // So that a second of them is little, and a second and a half would be much.
+  for (let at = 0; at < 50; at++) staging.measured(1_000, 100)
   const seen = new Set<number>()
   for (; clock.now < begin + 12_000; clock.now += 50) {
     const aheadMs = staging.aheadMs(clock.now, (instant, many) => horizon.startBy(instant, many))

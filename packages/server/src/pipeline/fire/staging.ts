@@ -46,7 +46,8 @@ export class Staging {
 
   private isCalm(now: number, startBy: (instant: number, many: number) => boolean): boolean {
     if (this.calmMs >= this.leastMs) return false
-    if (startBy(now + this.leastMs, Math.floor(this.perSecond * calmSeconds) + 1)) this.calmFrom = now + restlessMs
+    if (startBy(now + this.leastMs, Math.floor(this.perSecond * calmSeconds) + 1))
+      this.calmFrom = now + restlessMs
     return now >= this.calmFrom
   }
 
