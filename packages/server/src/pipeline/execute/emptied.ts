@@ -8,7 +8,7 @@ const betweenLooksMs = 20
 
 /** Waits until no run is held any more, and tells those to stop that take longer. Answers how many were told. */
 export async function emptied(
-  entries: ReadonlyMap<number, HeldEntry>,
+  entries: { readonly size: number; values(): Iterable<HeldEntry> },
   { clock, withinMs, aheadMs }: { clock: Clock; withinMs: number; aheadMs: (entry: HeldEntry) => number },
 ): Promise<number> {
   const deadline = clock.monotonic() + withinMs

@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.js'
+import { NumberMap } from '../../platform/number-map.js'
 import { Instants } from './instants.js'
 
 /**
@@ -8,7 +9,7 @@ import { Instants } from './instants.js'
  * By instant: half a million runs may wait for one, and come a thousand at a time.
  */
 export class StartLine<Entry extends { availableAt: number }> {
-  private readonly waiting = new Map<number, Entry[]>()
+  private readonly waiting = new NumberMap<Entry[]>()
   private readonly instants = new Instants()
   private callOff: (() => void) | null = null
   private count = 0
@@ -36,7 +37,7 @@ export class StartLine<Entry extends { availableAt: number }> {
   /** Takes entries out before their time. */
   remove(matches: (entry: Entry) => boolean): Entry[] {
     const removed: Entry[] = []
-    for (const [instant, entries] of this.waiting) {
+    for (const [instant, entries] of this.waiting.entries()) {
       const staying: Entry[] = []
       for (const entry of entries) (matches(entry) ? removed : staying).push(entry)
       // The instant stays where it is: with nobody left it passes without anything to let go of.
@@ -62,8 +63,7 @@ export class StartLine<Entry extends { availableAt: number }> {
     let due: Entry[] = []
     for (let first = this.instants.first; first <= now; first = this.instants.first) {
       this.instants.shift()
-      const entries = this.waiting.get(first) ?? []
-      this.waiting.delete(first)
+      const entries = this.waiting.delete(first) ?? []
       if (due.length === 0) due = entries
       else for (const entry of entries) due.push(entry)
     }

@@ -1,4 +1,5 @@
 import { breathe, pause } from '../../platform/clock.js'
+import { NumberMap } from '../../platform/number-map.js'
 import type { CloseAnswer, LeasedRun } from '../run.js'
 import { DefinitionCache } from '../definition-cache.js'
 import { Confirmations } from './confirmations.js'
@@ -31,7 +32,7 @@ const freshLookMs = 1_000
  * for, so a leased run never waits for a slot, and it holds no state that the database does not have.
  */
 export class Worker {
-  private readonly entries = new Map<number, HeldEntry>()
+  private readonly entries = new NumberMap<HeldEntry>()
   private readonly line: StartLine<HeldEntry>
   private readonly definitions: DefinitionCache
   private readonly confirmations: Confirmations<HeldEntry>
@@ -76,7 +77,7 @@ export class Worker {
 
   /** The runs that have been under way for longest, so many at most. */
   longest(most: number): { job: number; due: number; startedAt: number }[] {
-    const begun = [...this.entries.values()].filter(({ startedAt }) => !Number.isNaN(startedAt))
+    const begun = this.entries.values().filter(({ startedAt }) => !Number.isNaN(startedAt))
     begun.sort((a, b) => a.startedAt - b.startedAt)
     return begun.slice(0, most).map(({ run, startedAt }) => ({ job: run.job, due: run.due, startedAt }))
   }
@@ -163,7 +164,7 @@ export class Worker {
     const tokens = new Set(revoked.map((run) => run.token))
     this.line.remove(({ run }) => tokens.has(run.token))
     // Not only those on the line: some have left it and wait for this very look.
-    const ending = [...this.entries.values()].filter(({ run, begun }) => tokens.has(run.token) && !begun)
+    const ending = this.entries.values().filter(({ run, begun }) => tokens.has(run.token) && !begun)
     for (const entry of ending) entry.begun = true
     for (const { token, stop_requested: cancelled, replaced } of revoked) {
       const entry = this.entries.get(token)
@@ -180,7 +181,7 @@ export class Worker {
     this.leasing = false
     await this.room.settled()
     this.line.removeAll()
-    const unstarted = [...this.entries.values()].filter(({ begun }) => !begun)
+    const unstarted = this.entries.values().filter(({ begun }) => !begun)
     for (const { run } of unstarted) this.entries.delete(run.token)
     await this.options.ports.handBack(
       this.options.self(),

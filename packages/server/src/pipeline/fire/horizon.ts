@@ -1,5 +1,6 @@
 import type { Database } from '../../db/pool.js'
 import { statement } from '../../db/statement.js'
+import { NumberMap } from '../../platform/number-map.js'
 import { TimingWheel } from '../../time/wheel.js'
 
 interface SeenTimer {
@@ -53,7 +54,7 @@ export class Horizon {
   private far: TimingWheel
   private near: TimingWheel
   /** Of those in `near`: when they start, which is where the table has them. */
-  private readonly nearStarts = new Map<number, number>()
+  private readonly nearStarts = new NumberMap<number>()
   private begun = false
   /** By partition: the epoch it was read under, and the start up to which it was read; of that start, up to the job. */
   private readonly read = new Map<number, { epoch: number; through: number; job: number }>()
@@ -105,8 +106,7 @@ export class Horizon {
 
   private takeNear(now: number, most: number, taken: Map<number, Whereabouts>): void {
     this.near.advance(now, most, (job, _at, partition) => {
-      const startAt = this.nearStarts.get(job)
-      this.nearStarts.delete(job)
+      const startAt = this.nearStarts.delete(job)
       if (startAt !== undefined) taken.set(job, { partition, startAt })
     })
   }

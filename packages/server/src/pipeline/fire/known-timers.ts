@@ -1,3 +1,4 @@
+import { NumberMap } from '../../platform/number-map.js'
 import { byJob } from './by-job.js'
 import type { Decided } from './fire-statement.js'
 import type { Whereabouts } from './horizon.js'
@@ -18,7 +19,7 @@ const sweepEveryMs = 60_000
  * missed before it.
  */
 export class KnownTimers {
-  private readonly timers = new Map<number, DueTimer>()
+  private readonly timers = new NumberMap<DueTimer>()
   private definitionBytes = 0
   private sweptAt = Number.NEGATIVE_INFINITY
 
@@ -78,14 +79,13 @@ export class KnownTimers {
 
   /** Others own them now, or nobody has asked for them since they came up: they were edited or deleted. */
   private sweep(now: number): void {
-    for (const [job, { partition, start_at: startAt }] of this.timers)
+    for (const [job, { partition, start_at: startAt }] of this.timers.entries())
       if (startAt < now - soonMs || !this.isMine(partition)) this.forget(job)
   }
 
   private forget(job: number): DueTimer | undefined {
-    const timer = this.timers.get(job)
+    const timer = this.timers.delete(job)
     if (timer === undefined) return undefined
-    this.timers.delete(job)
     this.definitionBytes -= timer.definition_bytes
     return timer
   }

@@ -1,3 +1,4 @@
+import { NumberMap } from '../../platform/number-map.js'
 import type { DueTimer } from './plan.js'
 import type { PassPlan } from './planning.js'
 
@@ -37,7 +38,7 @@ export class Lanes {
     waiting: 0,
   }))
   /** By job: the ticks that it was last given with. */
-  private readonly given = new Map<number, readonly DueTimer[]>()
+  private readonly given = new NumberMap<readonly DueTimer[]>()
   private hungry: (() => void)[] = []
   private latestMs: number | null = null
   private failure: { error: unknown } | null = null

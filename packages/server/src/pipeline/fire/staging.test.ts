@@ -64,6 +64,64 @@ describe('how early ticks are staged', () => {
     expect(staging.aheadMs(99_000, midnight)).toBe(30_000)
   })
 
+  describe('beside an even flow', () => {
+    /** Staged as it came, up to `now`, with as many in each second. */
+    function flowing(staging: Staging, perSecond: number, now: number): Staging {
+      for (let second = now / 1_000 - 4; second < now / 1_000; second++)
+        for (let tick = 0; tick < perSecond; tick++) staging.staged(second * 1_000)
+      return staging
+    }
+    /** So many a second from an instant on, as the wheel has them, and a crowd on top. */
+    const evenly =
+      (perSecond: number, from: number, crowd: Record<number, number> = {}) =>
+      (instant: number, many: number) => {
+        const even = Math.max(0, Math.floor(((instant - from) * perSecond) / 1_000))
+        return even >= many || startBy(crowd)(instant, many - even)
+      }
+    const now = 100_000
+
+    it('is the setting, though the flow takes nearly all that can be staged', () => {
+      const unheard = new Staging(2_000)
+      expect(unheard.aheadMs(now, evenly(18_000, now))).toBe(60_000)
+      const staging = flowing(new Staging(2_000), 18_000, now)
+      expect(staging.aheadMs(now, evenly(18_000, now))).toBe(2_000)
+      staging.taken(now + 2_000)
+      expect(staging.aheadMs(now, evenly(18_000, now + 2_000))).toBe(2_000)
+    })
+
+    it('stays the setting where more flows than was ever staged at once', () => {
+      const staging = flowing(new Staging(2_000), 30_000, now)
+      staging.taken(now + 2_000)
+      expect(staging.aheadMs(now, evenly(30_000, now + 2_000))).toBe(2_000)
+    })
+
+    it('is longer where a crowd comes on top of it, and not for one that is small', () => {
+      const staging = flowing(new Staging(2_000), 10_000, now)
+      staging.taken(now + 2_000)
+      // In 5 s 76,900 can be staged with the reserve, of which 30,000 are those of the flow that were not taken yet.
+      expect(staging.aheadMs(now, evenly(10_000, now + 2_000, { 104_500: 48_000 }))).toBe(5_000)
+      expect(staging.aheadMs(now, evenly(10_000, now + 2_000, { 104_500: 46_000 }))).toBe(2_000)
+    })
+
+    it('does not take what is left of the flow for more than little', () => {
+      const calm = (perSecond: number) => {
+        const staging = flowing(Staging.inFront(2_000, 1_000), perSecond, now)
+        staging.taken(now + 1_000)
+        return staging.aheadMs(now, evenly(10_000, now + 1_000))
+      }
+      expect(calm(0)).toBe(2_000)
+      expect(calm(10_000)).toBe(1_000)
+    })
+
+    it('takes a crowd on top of it for more than little', () => {
+      const staging = flowing(Staging.inFront(2_000, 1_000), 10_000, now)
+      staging.taken(now + 1_000)
+      const crowd = (many: number) => evenly(10_000, now + 1_000, { 101_500: many })
+      expect(staging.aheadMs(now, crowd(7_900))).toBe(1_000)
+      expect(staging.aheadMs(now, crowd(8_100))).toBe(2_000)
+    })
+  })
+
   it('is never longer than a minute', () => {
     expect(new Staging(2_000).aheadMs(0, () => true)).toBe(60_000)
   })
@@ -85,7 +143,7 @@ describe('how early ticks are staged', () => {
     expect(staging.aheadMs(0, crowd)).toBe(8_000)
     const untaught = new Staging(2_000)
     for (let at = 0; at < 50; at++) {
-      untaught.measured(199, 10_000)
+      untaught.measured(399, 10_000)
       untaught.measured(5_000, 0)
     }
     expect(untaught.aheadMs(0, crowd)).toBe(5_000)
