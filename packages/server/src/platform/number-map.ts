@@ -112,7 +112,7 @@ export class NumberMap<Value> {
     const keys = this.#keys
     const mask = keys.length - 1
     let at = homeOf(key, mask)
-    while (!Number.isNaN(keys[at] as number)) at = (at + 1) & mask
+    while (!Number.isNaN(keys[at])) at = (at + 1) & mask
     keys[at] = key
     this.#values[at] = value
   }
