@@ -33,6 +33,7 @@ export class NumberMap<Value> {
       this.#values[at] = value
       return
     }
+    if (Number.isNaN(key)) throw new RangeError('NaN is no key: it stands for a place that is free.')
     if ((this.#size + 1) * 2 > this.#keys.length) this.#resize(this.#keys.length * 2)
     this.#put(key, value)
     this.#size += 1
@@ -58,7 +59,8 @@ export class NumberMap<Value> {
     keys[gap] = Number.NaN
     values[gap] = undefined
     this.#size -= 1
-    if (this.#size * 16 < keys.length && keys.length > firstLength) this.#resize(keys.length / 4)
+    if (this.#size * 16 < keys.length && keys.length > firstLength)
+      this.#resize(Math.max(firstLength, keys.length / 4))
     return value
   }
 
@@ -139,7 +141,7 @@ function noValues<Value>(length: number): (Value | undefined)[] {
 }
 
 /** All 53 bits count: keys may be dense, or far apart in even steps. */
-function homeOf(key: number, mask: number): number {
+export function homeOf(key: number, mask: number): number {
   const high = Math.floor(key / 0x1_0000_0000)
   const hash = Math.imul((key | 0) ^ Math.imul(high, 0x85eb_ca6b), 0x9e37_79b1)
   return (hash ^ (hash >>> 15)) & mask

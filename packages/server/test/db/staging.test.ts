@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Database } from '../../src/db/pool.js'
 import type { Statement } from '../../src/db/statement.js'
 import { Scan } from '../../src/pipeline/fire/scan.js'
 import type { Horizon } from '../../src/pipeline/fire/horizon.js'
+import { Staging } from '../../src/pipeline/fire/staging.js'
 import { crowd } from '../kit/crowd.js'
 import { meddleWith } from '../kit/meddle.js'
 import { ownerBelieving } from '../kit/owner.js'
@@ -303,4 +304,25 @@ test('a job of every ten seconds is staged as early as the setting says, and not
   await reach(node, (due ?? 0) - 2_000)
   await node.firing.runOnce()
   expect(await queueOf(house(), job)).toMatchObject([{ due, available_at: due }])
+})
+
+test('who decides how early ticks are staged hears of those that were, and up to where all were taken', async () => {
+  const staged = vi.spyOn(Staging.prototype, 'staged')
+  const taken = vi.spyOn(Staging.prototype, 'taken')
+  onTestFinished(() => {
+    staged.mockRestore()
+    taken.mockRestore()
+  })
+  const node = await house().node()
+  const job = await node.register({ schedule: '@every 1h' })
+  const startAt = (await house().now()) + 1_000
+  const jobs = await crowd(house(), job, { count: 3, startAt, apartMs: 5_000 })
+  while (await node.tier.horizon.refresh());
+  const now = await house().now()
+  await node.firing.runOnce()
+  const timer = await timerOf(house(), { key: jobs[0] as number })
+  expect(staged.mock.calls.map(([start, periodMs]) => [start, periodMs])).toEqual([
+    [startAt, (timer.start_at as number) - startAt],
+  ])
+  expect(taken.mock.lastCall).toEqual([now + 2_000, now])
 })

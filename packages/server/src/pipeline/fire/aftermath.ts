@@ -6,6 +6,8 @@ import { type PlannedTick, ticksByJob } from './plan.js'
 export interface AftermathOptions {
   metrics: Metrics
   horizon: Horizon
+  /** Told of every tick that was fired, with how long after it the next one of its job starts; 0: none does. */
+  staged: (startAt: number, periodMs: number, now: number) => void
   /** The database has a newer epoch for these. */
   disown: (held: readonly OwnedPartition[]) => void
   /** Told after ticks entered the queue; `leftFrom`: when the first of those starts that are left to whoever leases them. */
@@ -34,7 +36,7 @@ export class Aftermath {
 
   /** Answers how late the latest tick was that nothing but this scheduler held up. */
   of(owned: readonly OwnedPartition[], ticks: readonly PlannedTick[], decided: readonly Decided[]): number {
-    const { metrics, onFired, onDeferred, disown } = this.options
+    const { metrics, onFired, onDeferred, disown, staged } = this.options
     const tickOf = ticksByJob(ticks)
     const refused = new Set<number>()
     const counts = new Map<Decision, number>()
@@ -51,6 +53,7 @@ export class Aftermath {
       if (decision === 'fired') {
         fired = true
         this.options.told?.(tick, now)
+        staged(tick.availableAt, (tick.nextStart ?? tick.availableAt) - tick.availableAt, now)
         if (token === null) leftFrom = Math.min(leftFrom ?? tick.availableAt, tick.availableAt)
         const lateMs = Math.max(0, now - tick.availableAt)
         metrics.fireLateness.observe(lateMs / 1000)

@@ -22,7 +22,7 @@ const readStatement = statement<{ jobs: number[]; partitions: number[]; start_at
   new URL('./read-timers.sql', import.meta.url),
 )
 
-export interface FiringOptions extends AftermathOptions, ProposingOptions {
+export interface FiringOptions extends Omit<AftermathOptions, 'staged'>, ProposingOptions {
   log: Logger
   metrics: Metrics
   horizon: Horizon
@@ -71,7 +71,7 @@ export class Firing {
     this.planning = new Planning(options)
     this.proposing = new Proposing(options, {
       known: this.known,
-      aftermath: new Aftermath(options),
+      aftermath: new Aftermath({ ...options, staged: (...tick) => options.staging.staged(...tick) }),
       tellUnreadable: (timer, error) => this.planning.tellUnreadable(timer, error),
     })
   }
@@ -122,7 +122,7 @@ export class Firing {
     // What the wheel knew of comes first in every pass, however much a scan has found.
     const wanted = horizon.take(now, aheadMs, mostPerPass)
     const full = wanted.size >= mostPerPass
-    if (!full) this.options.staging.taken(now + aheadMs)
+    this.options.staging.taken(horizon.takenThrough(now + aheadMs), now)
     this.gathered(wanted.size)
     const overdueMs = full ? this.overdueMs(now) : 0
     // One that is being fired goes on from there, whatever the wheel was told meanwhile.
@@ -301,7 +301,6 @@ export class Firing {
     const { ticks, end } = await this.planning.plan(ready, from, this.proposing.mostAtOnce, plan)
     // Ownership may have gone meanwhile: each statement names what is held now.
     const lagMs = await this.proposing.fire(this.options.owned(), ticks, decided)
-    for (const { runDue, availableAt } of ticks) if (runDue !== null) this.options.staging.staged(availableAt)
     this.progressed()
     decided(ready.slice(from, end).map(({ job }) => job))
     await breathe(this.options.clock)

@@ -47,6 +47,18 @@ it('is staged from equally far ahead at every moment, while what starts comes ev
     const aheadMs = staging.aheadMs(clock.now, (instant, many) => horizon.startBy(instant, many))
     seen.add(aheadMs)
     horizon.take(clock.now, aheadMs, 5_000)
+    staging.taken(horizon.takenThrough(clock.now + aheadMs), clock.now)
   }
   expect([...seen]).toEqual([1_000])
+})
+
+it('tells up to which instant all that starts was taken, also where there was more than fits', () => {
+  const { horizon } = evenly()
+  expect(horizon.take(begin, 2_000, 3_000).size).toBe(3_000)
+  // A thousand milliseconds with three each.
+  expect(horizon.takenThrough(begin + 2_000)).toBe(begin + 1_000)
+  horizon.take(begin, 2_000, 100_000)
+  expect(horizon.takenThrough(begin + 2_000)).toBe(begin + 2_000)
+  horizon.take(begin, 60_000, 100_000)
+  expect([horizon.size, horizon.takenThrough(begin + 60_000)]).toEqual([0, begin + 60_000])
 })

@@ -98,6 +98,12 @@ export class Horizon {
     return taken
   }
 
+  /** Up to here, and up to `most`, nothing that is known to start is left to come up: `take` hands out the earliest first. */
+  takenThrough(most: number): number {
+    const next = this.far.nextAt()
+    return next === null ? most : Math.min(most, next - 1)
+  }
+
   /** Timers that were taken, and were not looked at after all. What the wheel has heard of them since is newer. */
   putBack(taken: ReadonlyMap<number, Whereabouts>): void {
     for (const [job, { partition, startAt }] of taken)

@@ -65,10 +65,18 @@ describe('how early ticks are staged', () => {
   })
 
   describe('beside an even flow', () => {
-    /** Staged as it came, up to `now`, with as many in each second. */
-    function flowing(staging: Staging, perSecond: number, now: number): Staging {
+    const now = 100_000
+    const hour = 3_600_000
+
+    /** Staged as it came, up to `now`, with as many in each second, and taken up to so long after it. */
+    function flowing(
+      staging: Staging,
+      perSecond: number,
+      { periodMs = hour, takenMs = 2_000 } = {},
+    ): Staging {
       for (let second = now / 1_000 - 4; second < now / 1_000; second++)
-        for (let tick = 0; tick < perSecond; tick++) staging.staged(second * 1_000)
+        for (let tick = 0; tick < perSecond; tick++) staging.staged(second * 1_000, periodMs, second * 1_000)
+      staging.taken(now + takenMs, now)
       return staging
     }
     /** So many a second from an instant on, as the wheel has them, and a crowd on top. */
@@ -78,47 +86,63 @@ describe('how early ticks are staged', () => {
         const even = Math.max(0, Math.floor(((instant - from) * perSecond) / 1_000))
         return even >= many || startBy(crowd)(instant, many - even)
       }
-    const now = 100_000
 
     it('is the setting, though the flow takes nearly all that can be staged', () => {
-      const unheard = new Staging(2_000)
-      expect(unheard.aheadMs(now, evenly(18_000, now))).toBe(60_000)
-      const staging = flowing(new Staging(2_000), 18_000, now)
-      expect(staging.aheadMs(now, evenly(18_000, now))).toBe(2_000)
-      staging.taken(now + 2_000)
-      expect(staging.aheadMs(now, evenly(18_000, now + 2_000))).toBe(2_000)
+      const untaken = new Staging(2_000)
+      expect(untaken.aheadMs(now, evenly(18_000, now + 2_000))).toBe(60_000)
+      expect(flowing(new Staging(2_000), 18_000).aheadMs(now, evenly(18_000, now + 2_000))).toBe(2_000)
+      expect(flowing(new Staging(2_000), 18_000, { takenMs: 0 }).aheadMs(now, evenly(18_000, now))).toBe(
+        2_000,
+      )
     })
 
-    it('stays the setting where more flows than was ever staged at once', () => {
-      const staging = flowing(new Staging(2_000), 30_000, now)
-      staging.taken(now + 2_000)
-      expect(staging.aheadMs(now, evenly(30_000, now + 2_000))).toBe(2_000)
+    it('is longer where more comes than can be staged: that is over some time, and is a crowd until then', () => {
+      for (const perSecond of [25_000, 30_000])
+        expect(flowing(new Staging(2_000), perSecond).aheadMs(now, evenly(perSecond, now + 2_000))).toBe(
+          60_000,
+        )
     })
 
     it('is longer where a crowd comes on top of it, and not for one that is small', () => {
-      const staging = flowing(new Staging(2_000), 10_000, now)
-      staging.taken(now + 2_000)
+      const staging = flowing(new Staging(2_000), 10_000)
       // In 5 s 76,900 can be staged with the reserve, of which 30,000 are those of the flow that were not taken yet.
       expect(staging.aheadMs(now, evenly(10_000, now + 2_000, { 104_500: 48_000 }))).toBe(5_000)
       expect(staging.aheadMs(now, evenly(10_000, now + 2_000, { 104_500: 46_000 }))).toBe(2_000)
     })
 
+    it('is as long as a crowd needs beside frequent jobs, each of which waits with one tick only', () => {
+      // In a minute 923,000 can be staged with the reserve. Of jobs that come every second 10,000 timers are there, not 600,000.
+      const crowd = evenly(0, 0, { 160_000: 950_000 })
+      expect(flowing(new Staging(2_000), 10_000, { periodMs: 1_000 }).aheadMs(now, crowd)).toBe(60_000)
+      expect(flowing(new Staging(2_000), 10_000).aheadMs(now, crowd)).toBe(2_000)
+    })
+
     it('does not take what is left of the flow for more than little', () => {
-      const calm = (perSecond: number) => {
-        const staging = flowing(Staging.inFront(2_000, 1_000), perSecond, now)
-        staging.taken(now + 1_000)
-        return staging.aheadMs(now, evenly(10_000, now + 1_000))
-      }
+      const calm = (perSecond: number) =>
+        flowing(Staging.inFront(2_000, 1_000), perSecond, { takenMs: 1_000 }).aheadMs(
+          now,
+          evenly(10_000, now + 1_000),
+        )
       expect(calm(0)).toBe(2_000)
       expect(calm(10_000)).toBe(1_000)
     })
 
     it('takes a crowd on top of it for more than little', () => {
-      const staging = flowing(Staging.inFront(2_000, 1_000), 10_000, now)
-      staging.taken(now + 1_000)
+      const staging = flowing(Staging.inFront(2_000, 1_000), 10_000, { takenMs: 1_000 })
       const crowd = (many: number) => evenly(10_000, now + 1_000, { 101_500: many })
       expect(staging.aheadMs(now, crowd(7_900))).toBe(1_000)
       expect(staging.aheadMs(now, crowd(8_100))).toBe(2_000)
+    })
+
+    it('is found again after the clock was set back', () => {
+      const staging = Staging.inFront(2_000, 1_000)
+      const later = now + hour
+      expect(staging.aheadMs(later, startBy({ [later + 2_000]: 8_001 }))).toBe(2_000)
+      staging.taken(later + 2_000, later)
+      flowing(staging, 10_000, { takenMs: 1_000 })
+      expect(staging.aheadMs(now, evenly(10_000, now + 1_000))).toBe(2_000)
+      staging.taken(now + 11_000, now + 10_000)
+      expect(staging.aheadMs(now + 10_000, nothing)).toBe(1_000)
     })
   })
 
