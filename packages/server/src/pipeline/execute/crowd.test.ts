@@ -44,11 +44,11 @@ function setUp(ports: Partial<WorkerPorts>, concurrency = 100_000, clock = syste
     self: () => 1,
     wake: () => undefined,
   })
-  const hand = (many: number) => {
-    const availableAt = databaseClock.atLeast()
+  const hand = (many: number, aheadMs: (at: number) => number = () => 0) => {
+    const now = databaseClock.atLeast()
     const runs = Array.from({ length: many }, (_, at) => ({
       token: at + 1,
-      availableAt,
+      availableAt: now + aheadMs(at),
       definition: { jobId: 'job', definition: { target: { type: 'task' } } },
     }))
     worker.offer(many)?.accept(runs as unknown as LeasedRun[])
@@ -224,4 +224,18 @@ describe('whoever is about to make runs for a worker', () => {
     await ready
     expect(worker.offer(40)).toBeNull()
   })
+})
+
+test('a worker that leaves gives back first what somebody else has to start first', async () => {
+  const givenBack: number[] = []
+  const { worker, hand } = setUp({
+    handBack: (_holder, runs) => {
+      givenBack.push(...runs.map((run) => (run as LeasedRun).availableAt))
+      return Promise.resolve()
+    },
+  })
+  hand(3_000, (at) => 60_000 + ((at * 7_919) % 3_000))
+  await worker.handBack()
+  expect(givenBack).toHaveLength(3_000)
+  expect(givenBack).toEqual(givenBack.toSorted((a, b) => a - b))
 })
