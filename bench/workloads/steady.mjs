@@ -1,5 +1,5 @@
-// Ticks spread evenly over time, so many a second: how late each starts. Ours are recurring jobs, each every ten seconds; the
-// peers, whose cron knows minutes only, have one-offs at the same instants.
+// Ticks spread evenly over time, so many a second: how late each starts. Ours are recurring jobs, each every ten seconds, from when each has fired
+// once: their first ticks, for which their definitions are read, are shown apart. The peers, whose cron knows minutes only, have one-offs at the same instants.
 import { setTimeout as wait } from 'node:timers/promises'
 import { Carillon } from '../contestants/carillon.mjs'
 import { Peer } from '../contestants/peer.mjs'
@@ -58,12 +58,14 @@ async function ours(house, rate, seconds, set) {
     }))
     await carillon.settle()
     // The anchor lies in the past: the ticks after it come in whole periods, whenever the window begins.
-    const periods = Math.ceil((now() + (house.quick ? 1_000 : warmUpMs) - anchor) / (periodSeconds * 1_000))
-    const from = anchor + periods * periodSeconds * 1_000
+    const period = periodSeconds * 1_000
+    const periods = Math.ceil((now() + (house.quick ? 1_000 : warmUpMs) - anchor) / period)
+    const first = anchor + periods * period
+    const from = first + period
     const end = from + seconds * 1_000
     // The ticks of a job that lie in the window, numbered one after the other.
     const firstIn = rows.map((i) => from + placeMs(i))
-    const counts = firstIn.map((first) => Math.max(0, Math.ceil((end - first) / (periodSeconds * 1_000))))
+    const counts = firstIn.map((at) => Math.max(0, Math.ceil((end - at) / period)))
     const starts = new Int32Array(jobs)
     let expected = 0
     for (const i of rows) {
@@ -71,21 +73,25 @@ async function ours(house, rate, seconds, set) {
       expected += counts[i]
     }
     const placeOf = (i, due) => {
-      const nth = (due - firstIn[i]) / (periodSeconds * 1_000)
+      const nth = (due - firstIn[i]) / period
       return nth >= 0 && nth < counts[i] && Number.isInteger(nth) ? starts[i] + nth : undefined
     }
     const figures = await watch(carillon, from, seconds, expected, placeOf)
+    const firstOnes = tally(await carillon.records(), jobs, (i, due) =>
+      due === first + placeMs(i) ? i : undefined,
+    )
     await carillon.stop()
     const [ledger] = await carillon.sql(
       `SELECT count(*)::int AS rows, count(DISTINCT (due, job))::int AS ticks FROM carillon.ledger
        WHERE due >= $1 AND due < $2 AND final AND outcome = 'success'`,
-      [from, end],
+      [first, end],
     )
     return {
       ...figures,
+      first_p99_ms: percentiles(firstOnes.lags).p99,
       registered_per_s: Math.round((jobs / registeredMs) * 1_000),
-      lost: Math.max(figures.lost, expected - ledger.ticks),
-      doubled: figures.doubled + ledger.rows - ledger.ticks,
+      lost: Math.max(figures.lost + firstOnes.lost, expected + jobs - ledger.ticks),
+      doubled: figures.doubled + firstOnes.doubled + ledger.rows - ledger.ticks,
     }
   } finally {
     await carillon.close()
