@@ -41,8 +41,7 @@ export function sizingSection(results) {
     return value === null ? [] : [{ label, value, workload, n: one.n, machine: result.machine }]
   })
   if (rows.length === 0) return null
-  const [{ machine }] = rows
-  const commits = new Map(rows.map((row) => [row.workload, row.machine.commit]))
+  const machines = new Map(rows.map((row) => [row.workload, row.machine]))
   return [
     '| | | measured by |',
     '|---|---:|---|',
@@ -50,7 +49,12 @@ export function sizingSection(results) {
       ({ label, value, workload, n }) => `| ${label} | ${text(value)} | \`${workload}\`, n ${text(n)} |`,
     ),
     '',
-    `${machine.cpu}, ${machine.cores} cores, ${machine.memory_gb} GB; Postgres ${machine.postgres}; ${machine.date.slice(0, 10)}, ` +
-      `${[...commits].map(([workload, commit]) => `${workload} of commit ${commit}`).join(', ')}${rows.some((row) => row.machine.busy) ? '; **the machine was busy, figures are doubtful**' : ''}.`,
+    `${[...machines].map(([workload, machine]) => `\`${workload}\`: ${about(machine)}`).join('. ')}.`,
   ].join('\n')
+}
+
+/** Each was measured on a day and a machine of its own. */
+function about({ cpu, cores, memory_gb: memory, postgres, date, commit, busy }) {
+  const doubtful = busy ? '; **the machine was busy, figures are doubtful**' : ''
+  return `${cpu}, ${cores} cores, ${memory} GB, Postgres ${postgres}, ${date.slice(0, 10)}, commit ${commit}${doubtful}`
 }
