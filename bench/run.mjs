@@ -5,6 +5,7 @@ import { inHouse } from './lib/house.mjs'
 import { wrongIn } from './lib/compare.mjs'
 import { stolenMark, stolenSince } from './lib/cpu.mjs'
 import { lookAtMachine, withStolen } from './lib/machine.mjs'
+import { isDear } from './lib/memory.mjs'
 import { commandOf, optionsOf, usage } from './lib/options.mjs'
 import { progressDone, say } from './lib/progress.mjs'
 import { table as comparison } from './lib/table.mjs'
@@ -45,12 +46,19 @@ if (options.help) {
 const some = options.names.filter((name) => name in compared)
 if (some.length > 0) {
   const machine = await lookAtMachine()
+  // Not for a smoke run: its figures are for nobody.
+  machine.memory_filled = !options.smoke && isDear(machine.fresh_page_us)
   await inHouse(
     async (house) => {
       machine.postgres = (await house.postgres()).version
       for (const name of some) await sideBySide(house, machine, name)
     },
-    { quick: options.smoke, workers: options.workers, profile: options.profile },
+    {
+      quick: options.smoke,
+      workers: options.workers,
+      profile: options.profile,
+      fillMemory: machine.memory_filled,
+    },
   )
 }
 for (const name of options.names.filter((each) => each in alone)) {

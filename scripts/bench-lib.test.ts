@@ -1,9 +1,13 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { barChart, lineChart } from '../bench/lib/chart.mjs'
 import { compare, inOne, wrongIn } from '../bench/lib/compare.mjs'
 import { stolenBetween } from '../bench/lib/cpu.mjs'
 import { medians, percentiles, percentilesOfWhole } from '../bench/lib/figures.mjs'
 import { withStolen } from '../bench/lib/machine.mjs'
+import { freeBytesIn, freshPageUs, isDear, MemoryFiller } from '../bench/lib/memory.mjs'
 import { commandOf } from '../bench/lib/options.mjs'
 import { patiently, TooLate } from '../bench/lib/patiently.mjs'
 import { Recorder, tally } from '../bench/lib/recorder.mjs'
@@ -229,5 +233,51 @@ describe('what the host keeps from the machine', () => {
     [false, null, false],
   ])('makes figures doubtful where it is much: busy at first %s, %s percent', (busy, stolen, doubtful) => {
     expect(withStolen({ cores: 2, busy }, stolen)).toEqual({ cores: 2, stolen, busy: doubtful })
+  })
+})
+
+describe('memory that is free', () => {
+  const MB = 2 ** 20
+  const free = (...left: number[]) => {
+    const said = [...left]
+    return () => (said.length > 1 ? said.shift() : said[0]) ?? 0
+  }
+  const filled = async (...left: number[]) => {
+    const folder = mkdtempSync(join(tmpdir(), 'carillon-memory-'))
+    const path = join(folder, 'nothing')
+    const filler = new MemoryFiller(path, free(...left))
+    try {
+      const first = await filler.fill()
+      const second = await filler.fill()
+      const { size, blocks } = statSync(path)
+      return { first, second, size, blocks }
+    } finally {
+      filler.close()
+      rmSync(folder, { recursive: true })
+    }
+  }
+
+  it('is read from what the kernel says', () => {
+    expect(freeBytesIn('MemTotal:       24683520 kB\nMemFree:         1024 kB\nMemAvailable:   9 kB\n')).toBe(
+      MB,
+    )
+    expect(freeBytesIn('')).toBe(0)
+  })
+
+  it('is dear where a new page takes microseconds', () => {
+    expect([isDear(0.4), isDear(2), isDear(17.9), isDear(null)]).toEqual([false, false, true, false])
+    if (process.platform === 'linux') expect(freshPageUs(MB)).toBeGreaterThan(0)
+    else expect(freshPageUs(MB)).toBeNull()
+  })
+
+  it('is filled until little is left, from a file that takes no room', async () => {
+    // Asked once for how much room there is, then before each step.
+    const { first, size, blocks } = await filled(400 * MB, 396 * MB, 392 * MB, 384 * MB)
+    expect({ first, size, blocks }).toEqual({ first: 8 * MB, size: 8 * MB, blocks: 0 })
+  })
+
+  it('goes on with pages that were not read before, and ends although nothing gets less', async () => {
+    expect(await filled(388 * MB)).toEqual({ first: 4 * MB, second: 4 * MB, size: 8 * MB, blocks: 0 })
+    expect((await filled(100 * MB)).size).toBe(0)
   })
 })

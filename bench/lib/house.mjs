@@ -5,16 +5,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { joinEmbeddedPostgres } from '../../packages/server/dist/db/embedded/index.js'
+import { MemoryFiller } from './memory.mjs'
 import { progress } from './progress.mjs'
 import { startRedis } from './redis.mjs'
 
-/** Opens the house, lets `work` use it, and clears everything away, whatever happens. */
 /**
- * `quick`: a smoke run. `workers`: further processes that run tasks. `profile`: a folder for CPU profiles of ours and for what its
- * statements cost.
+ * Opens the house, lets `work` use it, and clears everything away, whatever happens. `quick`: a smoke run. `workers`: further processes that
+ * run tasks. `profile`: a folder for CPU profiles of ours and for what its statements cost. `fillMemory`: before each turn (lib/memory.mjs).
  */
-export async function inHouse(work, { quick = false, workers = 0, profile } = {}) {
+export async function inHouse(work, { quick = false, workers = 0, profile, fillMemory = false } = {}) {
   const house = Object.assign(new House(), { quick, workers, profile })
+  if (fillMemory) house.fillMemoryFrom(join(house.folder, 'nothing'))
   const clear = () => void house.close().finally(() => process.exit(130))
   process.once('SIGINT', clear).once('SIGTERM', clear)
   try {
@@ -33,6 +34,12 @@ class House {
   #postgres
   #redis
   #ended
+  #filler
+
+  fillMemoryFrom(path) {
+    this.#filler = new MemoryFiller(path)
+    this.#closing.push(async () => this.#filler.close())
+  }
 
   /** Whatever is to be ended with the house: processes first, then databases. */
   atEnd(work) {
@@ -49,6 +56,7 @@ class House {
   }
 
   async redis() {
+    await this.#fillMemory()
     this.#redis ??= startRedis(join(this.folder, 'redis')).then((redis) => {
       this.atEnd(() => redis.end())
       this.redisVersion = redis.version
@@ -61,6 +69,7 @@ class House {
   async freshDatabase(name) {
     const { admin, url } = await this.postgres()
     await this.#drop(name)
+    await this.#fillMemory()
     await admin.query(['CREATE DATABASE', pg.escapeIdentifier(name)].join(' '))
     await admin.query('CHECKPOINT')
     const own = new URL(url)
@@ -75,6 +84,13 @@ class House {
   close() {
     this.#ended ??= this.#close()
     return this.#ended
+  }
+
+  /** What the turn before gave back is free again. */
+  async #fillMemory() {
+    if (this.#filler === undefined) return
+    progress('filling free memory, whose pages are dear here')
+    await this.#filler.fill()
   }
 
   async #startPostgres() {

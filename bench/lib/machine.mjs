@@ -5,6 +5,7 @@ import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { coresInUse } from './cpu.mjs'
 import { round } from './figures.mjs'
+import { freshPageUs } from './memory.mjs'
 import { shout } from './progress.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -26,6 +27,7 @@ export async function lookAtMachine() {
     date: new Date().toISOString().slice(0, 19).concat('Z'),
     load_average: round(loadavg()[0]),
     other_cores: other,
+    fresh_page_us: freshPageUs(),
     // The load average still tells of what ended a minute ago: it decides only where nothing better is known.
     busy: other === null ? loadavg()[0] > cpus().length : other > tolerated,
   }

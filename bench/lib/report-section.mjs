@@ -63,6 +63,8 @@ function provenance({ machine, command }) {
     load_average,
     other_cores,
     stolen,
+    fresh_page_us,
+    memory_filled,
   } = machine
   const versions = Object.entries(peers ?? {}).map(([name, version]) => `${name} ${version}`)
   return [
@@ -72,5 +74,8 @@ function provenance({ machine, command }) {
     `Load average at start ${load_average}, cores used by others ${other_cores ?? 'unknown'}` +
       `${typeof stolen === 'number' ? `; of what was wanted during the run the host kept ${stolen} %` : ''}` +
       `${busy ? ': **the machine was busy, figures are doubtful**' : ''}.`,
+    ...(memory_filled
+      ? [`A new page of memory cost ${fresh_page_us} µs: free memory was filled before each turn.`]
+      : []),
   ].join(' ')
 }

@@ -130,10 +130,14 @@ export function rowsOf({ ours, peers, probe }) {
 function footOf({ machine }) {
   const { cpu, cores, memory_gb, os, node, postgres, redis, load_average, other_cores, stolen, busy } =
     machine
+  const { fresh_page_us, memory_filled } = machine
   return [
     `${cpu}, ${cores} cores, ${memory_gb} GB; ${os}; Node ${node}; Postgres ${postgres}, fsync and synchronous_commit on` +
       (redis === undefined ? '' : `; Redis ${redis}, AOF every second`),
     `load average at start ${load_average}, cores used by others ${other_cores ?? '?'}, kept by the host ${stolen ?? '?'} %${busy ? '   !! THE MACHINE WAS BUSY' : ''}`,
+    ...(memory_filled
+      ? [`a new page of memory cost ${fresh_page_us} µs: free memory was filled before each turn`]
+      : []),
   ].join('\n')
 }
 
