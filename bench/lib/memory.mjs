@@ -14,8 +14,11 @@ const dearUs = 2
 const leftFreeBytes = 384 * MB
 const stepBytes = 4 * MB
 
-/** Microseconds that it takes to touch a new page, which most of the time is spent in the kernel and the host; null where nobody knows. */
-export function freshPageUs(bytes = 64 * MB) {
+/**
+ * Microseconds that it takes to touch a new page; null where nobody knows. Over so many that it goes beyond what was freed a moment ago: that
+ * comes first, and the host has not taken it back yet.
+ */
+export function freshPageUs(bytes = 512 * MB) {
   if (!linux) return null
   // As large as this, it comes from the kernel by itself, and untouched.
   const fresh = new Uint8Array(bytes)
