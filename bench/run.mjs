@@ -45,9 +45,8 @@ if (options.help) {
 }
 const some = options.names.filter((name) => name in compared)
 if (some.length > 0) {
-  const machine = await lookAtMachine()
-  // Not for a smoke run: its figures are for nobody.
-  machine.memory_filled = !options.smoke && isDear(machine.fresh_page_us)
+  const machine = await lookAtMachine({ quick: options.smoke })
+  machine.memory_filled = isDear(machine.fresh_page_us)
   await inHouse(
     async (house) => {
       machine.postgres = (await house.postgres()).version

@@ -1,30 +1,32 @@
 // Memory that is free. On a machine whose host takes free memory back and finds it anew when it is touched, a new page costs many times what it
 // costs elsewhere, and who writes most pays most: figures then tell of the host. A server in service has hardly any memory free, since files that
 // were read fill it. So where new pages are dear, free memory is filled that way before each turn, for everybody alike. Only Linux tells.
+import { execFileSync } from 'node:child_process'
 import { closeSync, ftruncateSync, openSync, readFileSync, readSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { now, round } from './figures.mjs'
+import { fileURLToPath } from 'node:url'
+import { round } from './figures.mjs'
 
-const pageBytes = 4_096
+const toucher = fileURLToPath(new URL('touch-memory.mjs', import.meta.url))
 const MB = 2 ** 20
 const linux = process.platform === 'linux'
 /** Microseconds for a new page from which on it is dear: where the kernel has it at hand, it is a fraction of one. */
-const dearUs = 2
+const dearUs = 1
 /** What is left free. The kernel itself keeps some tens of megabytes, and gives up clean pages of files when there are no more. */
 const leftFreeBytes = 384 * MB
 const stepBytes = 4 * MB
 
 /**
  * Microseconds that it takes to touch a new page; null where nobody knows. Over so many that it goes beyond what was freed a moment ago: that
- * comes first, and the host has not taken it back yet.
+ * comes first, and the host has not taken it back yet. A small machine is spared.
  */
-export function freshPageUs(bytes = 512 * MB) {
+export function freshPageUs(bytes = Math.min(512 * MB, totalmem() / 16)) {
   if (!linux) return null
-  // As large as this, it comes from the kernel by itself, and untouched.
-  const fresh = new Uint8Array(bytes)
-  const begun = now()
-  for (let at = 0; at < bytes; at += pageBytes) fresh[at] = 1
-  return round(((now() - begun) * 1_000) / (bytes / pageBytes), 2)
+  return round(
+    Number(execFileSync(process.execPath, [toucher, String(Math.floor(bytes))], { encoding: 'utf8' })),
+    2,
+  )
 }
 
 export function isDear(us) {
