@@ -5,7 +5,7 @@ import { progress, say } from './progress.mjs'
 
 /**
  * `entrants`: { name, kind: 'ours' | 'peer' | 'probe', run(repeat) -> figures }. Figures of ours hold `lost` and `doubled`.
- * `score`: the figure that is compared, and whether 'higher' or 'lower' is better.
+ * `score`: the figure that is compared, and whether 'higher' or 'lower' is better; `beside`: another of which each turn is told.
  */
 export async function compare({ workload, parameters = {}, entrants, repeats, score }) {
   const results = new Map(entrants.map(({ name }) => [name, []]))
@@ -19,7 +19,9 @@ export async function compare({ workload, parameters = {}, entrants, repeats, sc
         results.get(entrant.name).push(figures)
         say(
           `${workload} ${labelOf(parameters)}: ${entrant.name} ${repeat + 1}/${repeats}: ` +
-            `${score.figure} ${figureAt(figures, score.figure)}`,
+            toldOf(score)
+              .map((figure) => `${figure} ${figureAt(figures, figure)}`)
+              .join(', '),
         )
       } catch (error) {
         // A peer that cannot do it is a result, too; we may not fail.
@@ -42,7 +44,8 @@ function summary({ entrants, results, failures, score }) {
           ? { error: failures.get(name) }
           : {
               ...medians(results.get(name)),
-              each: results.get(name).map((one) => figureAt(one, score.figure)),
+              each: eachOf(results.get(name), score.figure),
+              ...(score.beside === undefined ? {} : { each_beside: eachOf(results.get(name), score.beside) }),
             },
       ])
   const [[, ours]] = of('ours')
@@ -65,6 +68,14 @@ function summary({ entrants, results, failures, score }) {
     lost: sum('lost'),
     doubled: sum('doubled'),
   }
+}
+
+function toldOf({ figure, beside }) {
+  return beside === undefined ? [figure] : [figure, beside]
+}
+
+function eachOf(turns, figure) {
+  return turns.map((one) => figureAt(one, figure))
 }
 
 /** The peer that did best; null where none did it at all. */

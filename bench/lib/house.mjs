@@ -8,6 +8,7 @@ import { joinEmbeddedPostgres } from '../../packages/server/dist/db/embedded/ind
 import { MemoryFiller } from './memory.mjs'
 import { progress } from './progress.mjs'
 import { startRedis } from './redis.mjs'
+import { touchBuffers } from './touch-buffers.mjs'
 
 /**
  * Opens the house, lets `work` use it, and clears everything away, whatever happens. `quick`: a smoke run. `workers`: further processes that
@@ -105,6 +106,11 @@ class House {
       await admin.end()
       await embedded.leave()
     })
+    if (this.#filler !== undefined) {
+      await this.#fillMemory()
+      progress("touching Postgres' own memory, whose pages are dear here")
+      await touchBuffers({ url: embedded.url, admin })
+    }
     const { rows } = await admin.query('SELECT pg_backend_pid() AS pid, version() AS version')
     return { url: embedded.url, admin, version: embedded.serverVersion, pid: parentOf(rows[0].pid) }
   }

@@ -1416,6 +1416,12 @@ CREATE INDEX signing_secrets_retiring ON carillon.signing_secrets USING btree (r
 
 CREATE INDEX timers_start ON carillon.timers USING btree (partition, start_at, job) WHERE (start_at IS NOT NULL);
 
+ALTER TABLE carillon.audit_log ALTER COLUMN jobs SET STATISTICS 0;
+
+ALTER TABLE carillon.audit_log ALTER COLUMN names SET STATISTICS 0;
+
+ALTER TABLE carillon.jobs ALTER COLUMN definition SET STATISTICS 0;
+
 ALTER TABLE carillon.alert_channels ADD CONSTRAINT alert_channels_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);
 
 ALTER TABLE carillon.alert_notifications ADD CONSTRAINT alert_notifications_alert_fkey FOREIGN KEY (alert) REFERENCES carillon.alerts(alert) ON DELETE CASCADE;

@@ -25,6 +25,7 @@ import type { Context, Hints } from './context.js'
 import { composeInterventions } from './interventions.js'
 import { traceJobs } from './registration-spans.js'
 import type { RunStreams } from './run-streams.js'
+import { registeringTerms } from './registering-terms.js'
 import { addressGuardOf } from './worker.js'
 
 /** Well below the time after which clients and proxies give up: the rest is asked for with a cursor. */
@@ -54,11 +55,9 @@ export function composeApi(
     // Searches have no index under row-level security; what they find is read as the tenant.
     finder: fleet,
     idempotency,
-    quota: { maxJobs: config.maxJobs, createPerSecond: config.createPerSecond },
-    maxJobBytes: config.maxBodyBytes,
+    ...registeringTerms(config),
     database,
     databaseClock,
-    minIntervalMs: config.minIntervalSeconds * 1000,
     lateToleranceMs,
     checkTarget: (target) => checkTarget(target, guard),
     onChanged: hints.jobChanged,

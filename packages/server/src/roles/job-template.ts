@@ -5,11 +5,12 @@ import { inspectServer } from '../db/inspect.js'
 import type { Database } from '../db/pool.js'
 import { defaultTenant } from '../http/tenant.js'
 import { Tenants } from '../pipeline/access/tenants.js'
-import { farMs } from '../pipeline/register/create.js'
+import { farFor } from '../pipeline/register/create.js'
 import { Creating } from '../pipeline/register/creating.js'
 import { Routes } from '../pipeline/register/routes.js'
 import { type Clock, systemClock } from '../platform/clock.js'
 import { checkTarget } from '../targets/check.js'
+import { registeringTerms } from './registering-terms.js'
 import { addressGuardOf } from './worker.js'
 
 /** What all jobs alike have in common, as registering one of them would store it. */
@@ -43,9 +44,7 @@ export async function jobTemplate(
   const creating = new Creating({
     databaseClock,
     routes,
-    quota: { maxJobs: config.maxJobs, createPerSecond: config.createPerSecond },
-    maxJobBytes: config.maxBodyBytes,
-    minIntervalMs: config.minIntervalSeconds * 1000,
+    ...registeringTerms(config),
     checkTarget: (target) => checkTarget(target, guard),
   })
   // The tenant's own least interval is known from here on.
@@ -53,5 +52,11 @@ export async function jobTemplate(
   const { kind, text } = creating.define(tenant, input)
   await creating.checkCommands(database, tenant, kind.definition)
   const route = await routes.of(tenant, kind.definition)
-  return { tenant, definition: text, route, zoneData: process.versions.tz ?? 'unknown', farMs }
+  return {
+    tenant,
+    definition: text,
+    route,
+    zoneData: process.versions.tz ?? 'unknown',
+    farMs: farFor(config.horizonSeconds * 1000),
+  }
 }

@@ -4,6 +4,7 @@ import { Registry } from '../pipeline/register/registry.js'
 import type { Service } from '../platform/service.js'
 import { checkTarget } from '../targets/check.js'
 import { type Context, type Hints, loop } from './context.js'
+import { registeringTerms } from './registering-terms.js'
 import { addressGuardOf } from './worker.js'
 
 /** How long a request waits at most, once its transaction has committed. */
@@ -21,9 +22,7 @@ export function composeOutbox(
   const registry = new Registry({
     database,
     databaseClock,
-    quota: { maxJobs: config.maxJobs, createPerSecond: config.createPerSecond },
-    maxJobBytes: config.maxBodyBytes,
-    minIntervalMs: config.minIntervalSeconds * 1000,
+    ...registeringTerms(config),
     checkTarget: (target) => checkTarget(target, guard),
     onChanged: hints.jobChanged,
     onTriggered: hints.runFired,

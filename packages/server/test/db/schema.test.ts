@@ -99,6 +99,7 @@ describe('a change of the schema shows in the dump:', () => {
       'ALTER TABLE carillon.alerts ALTER COLUMN alert SET GENERATED ALWAYS',
     ],
     ['how a column is stored', 'ALTER TABLE carillon.queue ALTER COLUMN last_error SET STORAGE EXTERNAL'],
+    ['what the planner knows of a column', 'ALTER TABLE carillon.jobs ALTER COLUMN name SET STATISTICS 500'],
     ['a table that a crash empties', 'ALTER TABLE carillon.audit_log SET UNLOGGED'],
     ['row security taken away', 'ALTER TABLE carillon.jobs DISABLE ROW LEVEL SECURITY'],
     ['row security that its owner is free of', 'ALTER TABLE carillon.jobs NO FORCE ROW LEVEL SECURITY'],

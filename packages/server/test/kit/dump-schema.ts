@@ -34,6 +34,7 @@ export async function dumpSchema(client: pg.Client, schema = 'carillon'): Promis
     // They name the type of a table's rows, which has to be there.
     functions.filter((row) => row.of_rows).map(functionText),
     (await ask<Line>(indexesQuery)).map(({ line }) => `${line};`),
+    (await ask<Line>(statisticsQuery)).map(({ line }) => line),
     constraints
       .filter(({ kind }) => kind === 'f')
       .map(({ table, name, definition }) => `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition};`),
@@ -44,6 +45,14 @@ export async function dumpSchema(client: pg.Client, schema = 'carillon'): Promis
   const text = sections.filter((section) => section.length > 0).map((section) => section.join('\n\n'))
   return `${text.join('\n\n')}\n`
 }
+
+/** How much of a column the planner knows, where that was set. */
+const statisticsQuery = `
+  SELECT format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s;', a.attrelid::regclass, a.attname, a.attstattarget) AS line
+  FROM pg_attribute a
+  JOIN pg_class c ON c.oid = a.attrelid
+  WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND a.attstattarget >= 0
+  ORDER BY a.attrelid::regclass::text, a.attnum`
 
 /** What an index of the schema needs from an extension. */
 const extensionsQuery = `

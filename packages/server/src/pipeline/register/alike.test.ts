@@ -66,6 +66,40 @@ describe('jobs of one call', () => {
     for (let time = 0; time < 2; time++) expect(() => alike.candidate(unreadable)).toThrow()
   })
 
+  test('have one kind also where many kinds share schedule and target', () => {
+    const { alike: fresh } = alikeAt({ now: noon })
+    const kindsOf = (round: string) =>
+      Array.from({ length: 9 }, (_, n) => {
+        const input = { name: `${round}${n}`, schedule: '0 9 * * *', target, payload: round, tags: [`t${n}`] }
+        return fresh.candidate(input).kind
+      })
+    const [first, second] = [kindsOf('one'), kindsOf('two')]
+    expect(new Set(first).size).toBe(9)
+    for (const [n, kind] of second.entries()) expect(kind).toBe(first[n])
+  })
+
+  test('have kinds of their own where a field is missing, or differs deep within', () => {
+    const { alike: fresh } = alikeAt({ now: noon })
+    const base = { name: 'a', schedule: '0 9 * * *' }
+    const hook = { type: 'http', url: 'https://example.com/hook' } as const
+    const kinds = [
+      { ...base, target: hook },
+      { ...base, target: { ...hook, headers: { a: '1' } } },
+      { ...base, target: { ...hook, headers: { b: '1' } } },
+      { ...base, target: { ...hook, headers: { a: '1', b: '1' } } },
+      { ...base, target: hook, tags: ['x', 'y'] },
+      { ...base, target: hook, tags: ['y', 'x'] },
+      { ...base, target: hook, tags: ['x'] },
+    ].map((input) => fresh.candidate(input).kind)
+    expect(new Set(kinds).size).toBe(7)
+    expect(kinds.map(({ definition }) => definition.tags)).toEqual([
+      ...Array.from({ length: 4 }, () => []),
+      ['x', 'y'],
+      ['y', 'x'],
+      ['x'],
+    ])
+  })
+
   test('are not taken for alike because of what stands in a value', () => {
     const one = { name: 'one', schedule: '0 9 * * *', description: 'x', managed_by: 'y', target }
     const other = { name: 'other', schedule: '0 9 * * *', description: 'xmanaged_by"1:y', target }

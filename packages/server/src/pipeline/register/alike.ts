@@ -10,6 +10,7 @@ import {
   kindOf,
   type Terms,
 } from './candidate.js'
+import { Kinds } from './kinds.js'
 
 /** What is known of a kind holds for so long: ticks that pass between the check of a job and its storing are late. */
 const mostAgeMs = 1_000
@@ -19,7 +20,7 @@ const mostAgeMs = 1_000
  * all of a kind. A job that is refused is checked anew each time, so that its error is its own.
  */
 export class Alike {
-  private readonly kinds = new Map<string, Known>()
+  private readonly kinds = new Kinds<Known>()
   private readonly caller: Caller | null = currentCaller()
   private now: number
 
@@ -33,10 +34,11 @@ export class Alike {
 
   candidate(input: JobInput): Candidate {
     const { options, terms, caller } = this
-    const likeness = likenessOf(input)
-    const known = likeness === null ? undefined : this.kinds.get(likeness)
+    // What follows from the name of a job is its own.
+    const kinds = input.target === undefined ? null : this.kinds
+    const known = kinds?.find(input)
     const kind = known?.kind ?? kindOf(options, input, terms, this.now)
-    if (likeness !== null && known === undefined) this.kinds.set(likeness, { kind, parts: null })
+    if (known === undefined) kinds?.keep(input, { kind, parts: null })
     const text = known === undefined ? storedText(kind.definition) : textOf(input, partsOf(known))
     return candidateOfKind(options, kind, { input, terms, uuid: newUuid(), caller, text })
   }
@@ -59,23 +61,4 @@ interface Known {
 function partsOf(known: Known): StoredParts {
   known.parts ??= storedParts(known.kind.definition)
   return known.parts
-}
-
-/**
- * The same text for jobs that have the same fields and values, in the same order, but for name and payload. Null for a job whose
- * target follows from its name. Values carry their lengths: where one ends is not up to what stands in it.
- */
-function likenessOf(input: JobInput): string | null {
-  if (input.target === undefined) return null
-  let likeness = ''
-  for (const field in input) {
-    if (field === 'name' || field === 'payload') continue
-    const value: unknown = input[field as keyof JobInput]
-    if (typeof value === 'string') likeness += `${field}"${value.length}:${value}`
-    else {
-      const text = JSON.stringify(value)
-      likeness += `${field}=${text.length}:${text}`
-    }
-  }
-  return likeness
 }

@@ -88,22 +88,27 @@ export interface Quota {
 }
 
 /**
- * Twice the longest horizon that a scheduler can have (CARILLON_HORIZON_SECONDS): it comes to what starts later by reading on, also
- * when the job is committed only while it does.
+ * A job that starts later than this after its registration is not told to the schedulers: with a horizon of that length
+ * (CARILLON_HORIZON_SECONDS) they come to it by reading on, also when it is committed only while they do. With a longer one
+ * they learn of it when it is about to start (scan-due.sql).
  */
-export const farMs = 2 * 3_600_000
+export function farFor(horizonMs: number): number {
+  return horizonMs + 60_000
+}
 
 const createStatement = statement<CreateParams, CreateRow>(new URL('./create-jobs.sql', import.meta.url))
 
 export interface CreateCall {
   tenant: number
   quota: Quota
+  /** See farFor. */
+  farMs: number
   /** Whether workers serve them is wanted, too. */
   look: boolean
 }
 
 export function jobParams(
-  { tenant, quota, look }: CreateCall,
+  { tenant, quota, farMs, look }: CreateCall,
   candidates: readonly Candidate[],
   routes: readonly number[],
 ): JobParams {
