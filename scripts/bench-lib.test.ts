@@ -85,6 +85,19 @@ describe('a comparison', () => {
     expect(figures.ours).toMatchObject({ speed: 20, lag: { p99: 20 }, each: [10, 30, 20] })
   })
 
+  it('tells each turn of a second figure, where there is one', async () => {
+    const figures = await compare({
+      workload: 'w',
+      parameters: { n: 1 },
+      entrants: [entrant('carillon', 'ours', [10, 30, 20]), entrant('a', 'peer', [5, 6, 7])],
+      repeats: 3,
+      score: { figure: 'speed', better: 'higher', beside: 'lag.p99' },
+    })
+    expect(figures.ours).toMatchObject({ each: [10, 30, 20], each_beside: [10, 30, 20] })
+    expect(figures.peers).toMatchObject({ a: { each_beside: [5, 6, 7] } })
+    expect((await run([entrant('carillon', 'ours', [1, 1, 1])])).ours).not.toHaveProperty('each_beside')
+  })
+
   it('takes the lowest for the best where less is better', async () => {
     const figures = await run(
       [

@@ -45,7 +45,7 @@ function summary({ entrants, results, failures, score }) {
           : {
               ...medians(results.get(name)),
               each: eachOf(results.get(name), score.figure),
-              ...(score.beside === undefined ? {} : { each_beside: eachOf(results.get(name), score.beside) }),
+              ...besideOf(results.get(name), score),
             },
       ])
   const [[, ours]] = of('ours')
@@ -72,6 +72,12 @@ function summary({ entrants, results, failures, score }) {
 
 function toldOf({ figure, beside }) {
   return beside === undefined ? [figure] : [figure, beside]
+}
+
+/** Where they have it. */
+function besideOf(turns, { beside }) {
+  if (beside === undefined || turns.every((one) => figureAt(one, beside) === null)) return {}
+  return { each_beside: eachOf(turns, beside) }
 }
 
 function eachOf(turns, figure) {

@@ -57,7 +57,9 @@ function osName() {
 
 function commit() {
   try {
-    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
+    const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+    const head = git('rev-parse', '--short', 'HEAD')
+    return git('status', '--porcelain', '--', 'packages', 'bench') === '' ? head : `${head} with changes`
   } catch {
     return null
   }

@@ -5,8 +5,8 @@ import pg from 'pg'
 const database = 'bench_touched'
 const pageBytes = 8_192
 
-/** Fills shared_buffers once, with the pages of a table that is gone afterwards. Answers how many they are. */
-export async function touchBuffers({ url, admin }) {
+/** Fills shared_buffers once (or so many pages of it), with a table that is gone afterwards. Answers how many pages it had. */
+export async function touchBuffers({ url, admin }, most = Infinity) {
   const own = new URL(url)
   own.pathname = `/${database}`
   await admin.query(['CREATE DATABASE', pg.escapeIdentifier(database)].join(' '))
@@ -15,9 +15,11 @@ export async function touchBuffers({ url, admin }) {
     await client.connect()
     // A row fills a page, and none of it goes to the log.
     await client.query('CREATE UNLOGGED TABLE filling (text text STORAGE PLAIN)')
-    await client.query(
-      `INSERT INTO filling SELECT repeat('x', 8000) FROM generate_series(1, (SELECT setting::int FROM pg_settings WHERE name = 'shared_buffers'))`,
+    const held = await client.query(
+      "SELECT setting::int AS pages FROM pg_settings WHERE name = 'shared_buffers'",
     )
+    const pages = Math.min(held.rows[0].pages, most)
+    await client.query("INSERT INTO filling SELECT repeat('x', 8000) FROM generate_series(1, $1)", [pages])
     const { rows } = await client.query("SELECT pg_relation_size('filling')::float8 AS bytes")
     return rows[0].bytes / pageBytes
   } finally {

@@ -1420,6 +1420,8 @@ ALTER TABLE carillon.audit_log ALTER COLUMN jobs SET STATISTICS 0;
 
 ALTER TABLE carillon.audit_log ALTER COLUMN names SET STATISTICS 0;
 
+ALTER TABLE carillon.audit_log ALTER COLUMN requests SET STATISTICS 0;
+
 ALTER TABLE carillon.jobs ALTER COLUMN definition SET STATISTICS 0;
 
 ALTER TABLE carillon.alert_channels ADD CONSTRAINT alert_channels_tenant_fkey FOREIGN KEY (tenant) REFERENCES carillon.tenants(tenant);

@@ -117,7 +117,7 @@ export const settings = {
     default: 600,
     min: 10,
     max: 3_600,
-    doc: 'How much of the near future an owner keeps in its timing wheel. The same for all processes: those that register jobs tell schedulers of what starts within it.',
+    doc: 'How much of the near future an owner keeps in its timing wheel.',
   },
   wheelCapacity: {
     env: 'CARILLON_WHEEL_CAPACITY',

@@ -5,7 +5,7 @@ import { inspectServer } from '../db/inspect.js'
 import type { Database } from '../db/pool.js'
 import { defaultTenant } from '../http/tenant.js'
 import { Tenants } from '../pipeline/access/tenants.js'
-import { farFor } from '../pipeline/register/create.js'
+import { farMs } from '../pipeline/register/create.js'
 import { Creating } from '../pipeline/register/creating.js'
 import { Routes } from '../pipeline/register/routes.js'
 import { type Clock, systemClock } from '../platform/clock.js'
@@ -52,11 +52,5 @@ export async function jobTemplate(
   const { kind, text } = creating.define(tenant, input)
   await creating.checkCommands(database, tenant, kind.definition)
   const route = await routes.of(tenant, kind.definition)
-  return {
-    tenant,
-    definition: text,
-    route,
-    zoneData: process.versions.tz ?? 'unknown',
-    farMs: farFor(config.horizonSeconds * 1000),
-  }
+  return { tenant, definition: text, route, zoneData: process.versions.tz ?? 'unknown', farMs }
 }

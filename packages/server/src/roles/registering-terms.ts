@@ -6,6 +6,5 @@ export function registeringTerms(config: Config) {
     quota: { maxJobs: config.maxJobs, createPerSecond: config.createPerSecond },
     maxJobBytes: config.maxBodyBytes,
     minIntervalMs: config.minIntervalSeconds * 1000,
-    horizonMs: config.horizonSeconds * 1000,
   }
 }

@@ -129,7 +129,7 @@ async function placed(steps: { between?: () => Promise<void>; after?: () => void
       return rows
     },
   }
-  const call = { tenant: 1, look: false, farMs: 660_000, quota: { maxJobs: 1_000, createPerSecond: 0 } }
+  const call = { tenant: 1, look: false, quota: { maxJobs: 1_000, createPerSecond: 0 } }
   return { node, create: () => createPlacedJobs(runner, call, { candidates, routes, caller }) }
 }
 

@@ -43,8 +43,6 @@ export interface NodeOptions {
   tasks?: string[]
   concurrency?: number
   minIntervalMs?: number
-  /** What the schedulers' horizon is set to, as far as who registers jobs knows. */
-  horizonMs?: number
   leaseAheadMs?: number
   catchUpPerSecond?: number
   largeCatchUpTicks?: number
@@ -192,7 +190,6 @@ export class TestNode {
       database,
       databaseClock: this.databaseClock,
       minIntervalMs: options.minIntervalMs ?? 1_000,
-      ...(options.horizonMs !== undefined && { horizonMs: options.horizonMs }),
       checkTarget: () => undefined,
       onChanged: () => undefined,
     })

@@ -78,6 +78,39 @@ describe('jobs of one call', () => {
     for (const [n, kind] of second.entries()) expect(kind).toBe(first[n])
   })
 
+  test('are not compared with what is large', () => {
+    const { alike: fresh } = alikeAt({ now: noon })
+    const looked: string[] = []
+    const watched = (body: object) =>
+      new Proxy(body, {
+        ownKeys(list) {
+          looked.push('all')
+          return Reflect.ownKeys(list)
+        },
+      })
+    const job = (name: string, body: unknown): JobInput => ({
+      name,
+      schedule: '0 9 * * *',
+      target: { type: 'http', url: 'https://example.com/hook', body },
+    })
+    const large = watched(Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field${n}`, n])))
+    expect(() => fresh.candidate(job('large', large))).toThrow(/bytes/)
+    const before = looked.length
+    const kinds = [1, 2, 1].map((n) => fresh.candidate(job(`n${looked.length}`, { n })).kind)
+    expect(looked.length).toBe(before)
+    expect(kinds[2]).toBe(kinds[0])
+    expect(kinds[1]).not.toBe(kinds[0])
+  })
+
+  test('of which one says that it has no value have kinds of their own', () => {
+    const { alike: fresh } = alikeAt({ now: noon })
+    const base = { schedule: '0 9 * * *', target }
+    const one = fresh.candidate({ ...base, name: 'one', tags: undefined as never })
+    const other = fresh.candidate({ ...base, name: 'other', description: 'z' })
+    expect(other.kind).not.toBe(one.kind)
+    expect(other.text).toContain('"description":"z"')
+  })
+
   test('have kinds of their own where a field is missing, or differs deep within', () => {
     const { alike: fresh } = alikeAt({ now: noon })
     const base = { name: 'a', schedule: '0 9 * * *' }
@@ -87,16 +120,16 @@ describe('jobs of one call', () => {
       { ...base, target: { ...hook, headers: { a: '1' } } },
       { ...base, target: { ...hook, headers: { b: '1' } } },
       { ...base, target: { ...hook, headers: { a: '1', b: '1' } } },
-      { ...base, target: hook, tags: ['x', 'y'] },
-      { ...base, target: hook, tags: ['y', 'x'] },
-      { ...base, target: hook, tags: ['x'] },
+      { ...base, target: hook, schedule: '5 9 * * *', tags: ['x'] },
+      { ...base, target: hook, schedule: '5 9 * * *', tags: ['x', 'y'] },
+      { ...base, target: hook, schedule: '5 9 * * *', tags: ['y', 'x'] },
     ].map((input) => fresh.candidate(input).kind)
     expect(new Set(kinds).size).toBe(7)
     expect(kinds.map(({ definition }) => definition.tags)).toEqual([
       ...Array.from({ length: 4 }, () => []),
+      ['x'],
       ['x', 'y'],
       ['y', 'x'],
-      ['x'],
     ])
   })
 

@@ -34,12 +34,11 @@ export class Alike {
 
   candidate(input: JobInput): Candidate {
     const { options, terms, caller } = this
+    const make = (): Known => ({ kind: kindOf(options, input, terms, this.now), parts: null, first: input })
     // What follows from the name of a job is its own.
-    const kinds = input.target === undefined ? null : this.kinds
-    const known = kinds?.find(input)
-    const kind = known?.kind ?? kindOf(options, input, terms, this.now)
-    if (known === undefined) kinds?.keep(input, { kind, parts: null })
-    const text = known === undefined ? storedText(kind.definition) : textOf(input, partsOf(known))
+    const known = input.target === undefined ? make() : this.kinds.of(input, make)
+    const { kind, first } = known
+    const text = first === input ? storedText(kind.definition) : textOf(input, partsOf(known))
     return candidateOfKind(options, kind, { input, terms, uuid: newUuid(), caller, text })
   }
 
@@ -54,6 +53,8 @@ export class Alike {
 
 interface Known {
   readonly kind: Kind
+  /** Of whose definition the kind has name and payload. */
+  readonly first: JobInput
   /** Found when a second job of the kind comes: many have no other. */
   parts: StoredParts | null
 }

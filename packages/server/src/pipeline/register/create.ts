@@ -88,27 +88,22 @@ export interface Quota {
 }
 
 /**
- * A job that starts later than this after its registration is not told to the schedulers: with a horizon of that length
- * (CARILLON_HORIZON_SECONDS) they come to it by reading on, also when it is committed only while they do. With a longer one
- * they learn of it when it is about to start (scan-due.sql).
+ * A job that starts later than this after its registration is not told to the schedulers. A minute more than the longest horizon
+ * that one can have (CARILLON_HORIZON_SECONDS): it comes to the job by reading on, also when that is committed only while it does.
  */
-export function farFor(horizonMs: number): number {
-  return horizonMs + 60_000
-}
+export const farMs = 3_660_000
 
 const createStatement = statement<CreateParams, CreateRow>(new URL('./create-jobs.sql', import.meta.url))
 
 export interface CreateCall {
   tenant: number
   quota: Quota
-  /** See farFor. */
-  farMs: number
   /** Whether workers serve them is wanted, too. */
   look: boolean
 }
 
 export function jobParams(
-  { tenant, quota, farMs, look }: CreateCall,
+  { tenant, quota, look }: CreateCall,
   candidates: readonly Candidate[],
   routes: readonly number[],
 ): JobParams {

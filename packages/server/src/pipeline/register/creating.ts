@@ -6,7 +6,7 @@ import { type Answer, keyInUse } from '../idempotency.js'
 import { Alike } from './alike.js'
 import { type Candidate, type CandidateOptions, candidateOf, type Terms } from './candidate.js'
 import { nameTaken } from './change.js'
-import { createJobs, farFor, type Fate, type Quota } from './create.js'
+import { createJobs, type Fate, type Quota } from './create.js'
 import { createFreshJobs, FreshNames, isNotFresh } from './create-fresh.js'
 import { createPlacedJobs, placedBy } from './create-placed.js'
 import { giveBack, overQuota, overRate, recount } from './quota.js'
@@ -69,14 +69,9 @@ interface Next {
 export interface CreatingOptions extends CandidateOptions {
   routes: Routes
   quota: Quota
-  /** How much of the near future the schedulers of the fleet keep. */
-  horizonMs?: number
   /** Told how many jobs go into one batch. */
   onBatch?: (jobs: number) => void
 }
-
-/** Where nobody says what they are set to: of CARILLON_HORIZON_SECONDS. */
-const longestHorizonMs = 3_600_000
 
 /** Terms that change under our eyes, a counter to be made, a recount: each asks for one more round. */
 const mostRounds = 6
@@ -210,8 +205,7 @@ export class Creating {
     const candidates = open.map(({ candidate }) => candidate)
     const definitions = candidates.map(({ kind }) => kind.definition)
     const routes = await this.options.routes.ofMany(tenant, definitions, runner)
-    const { quota, horizonMs = longestHorizonMs } = this.options
-    const call = { tenant, look, quota, farMs: farFor(horizonMs) }
+    const call = { tenant, look, quota: this.options.quota }
     if (trial !== null && this.freshNames.likely(tenant)) {
       try {
         const caller = alone ? placedBy(call, candidates) : null

@@ -1,7 +1,9 @@
 import type { JobInput } from '@carillon/contract'
 
 /** So many of a schedule and a target are compared one by one; of more each has a text that says what it is. */
-const mostOnShelf = 4
+const mostCompared = 4
+/** Only what is short is compared with, by the length of its text: others are looked up, whatever they hold. */
+const mostCharacters = 2_000
 
 /**
  * What is known of jobs that have the same fields and values, but for name and payload. Found by schedule and target, in which most jobs of
@@ -10,36 +12,39 @@ const mostOnShelf = 4
 export class Kinds<Known> {
   private readonly bySchedule = new Map<unknown, Map<unknown, Shelf<Known>>>()
 
-  find(input: JobInput): Known | undefined {
-    const shelf = this.bySchedule.get(scheduleOf(input))?.get(targetOf(input))
-    if (shelf === undefined) return undefined
-    for (const kept of shelf.first) if (areAlike(kept.input, input)) return kept.known
-    return shelf.further?.get(likenessOf(input))
-  }
-
-  keep(input: JobInput, known: Known): void {
+  /** What is known of jobs like this one; made of it where it is the first. */
+  of(input: JobInput, make: () => Known): Known {
     const shelf = this.shelfOf(input)
-    if (shelf.first.length < mostOnShelf) shelf.first.push({ input, known })
-    else (shelf.further ??= new Map()).set(likenessOf(input), known)
-  }
-
-  private shelfOf(input: JobInput): Shelf<Known> {
-    const [schedule, target] = [scheduleOf(input), targetOf(input)]
-    const targets = this.bySchedule.get(schedule) ?? new Map<unknown, Shelf<Known>>()
-    this.bySchedule.set(schedule, targets)
-    const shelf = targets.get(target) ?? { first: [], further: null }
-    targets.set(target, shelf)
-    return shelf
+    for (const kept of shelf.compared) if (areAlike(kept.input, input)) return kept.known
+    const mayCompare = shelf.compared.length < mostCompared
+    const likeness = mayCompare && shelf.byText.size === 0 ? null : likenessOf(input)
+    const known = likeness === null ? undefined : shelf.byText.get(likeness)
+    if (known !== undefined) return known
+    const made = make()
+    const text = likeness ?? likenessOf(input)
+    if (mayCompare && text.length <= mostCharacters) shelf.compared.push({ input, known: made })
+    else shelf.byText.set(text, made)
+    return made
   }
 
   clear(): void {
     this.bySchedule.clear()
   }
+
+  private shelfOf(input: JobInput): Shelf<Known> {
+    const [schedule, target] = [scheduleOf(input), targetOf(input)]
+    const targets = this.bySchedule.get(schedule) ?? new Map<unknown, Shelf<Known>>()
+    const shelf = targets.get(target)
+    if (shelf !== undefined) return shelf
+    const fresh: Shelf<Known> = { compared: [], byText: new Map() }
+    this.bySchedule.set(schedule, targets.set(target, fresh))
+    return fresh
+  }
 }
 
 interface Shelf<Known> {
-  readonly first: { input: JobInput; known: Known }[]
-  further: Map<string, Known> | null
+  readonly compared: { input: JobInput; known: Known }[]
+  readonly byText: Map<string, Known>
 }
 
 /** Schedules that are no text share a place. */
@@ -56,32 +61,39 @@ function isOwn(field: string): boolean {
   return field === 'name' || field === 'payload'
 }
 
-function areAlike(one: JobInput, other: JobInput): boolean {
+function areAlike(kept: JobInput, input: JobInput): boolean {
   let fields = 0
-  for (const field in one) {
+  for (const field in kept) {
     if (isOwn(field)) continue
-    if (!isSame(one[field as keyof JobInput], other[field as keyof JobInput])) return false
+    if (!Object.hasOwn(input, field)) return false
+    if (!isSame(kept[field as keyof JobInput], input[field as keyof JobInput])) return false
     fields += 1
   }
-  for (const field in other) if (!isOwn(field)) fields -= 1
+  for (const field in input) if (!isOwn(field)) fields -= 1
   return fields === 0
 }
 
-/** Of values that can stand in JSON. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
-  if (Array.isArray(one) !== Array.isArray(other)) return false
+/** Of values that can stand in JSON. The first is short (see mostCharacters): it is gone through field by field. */
+function isSame(kept: unknown, value: unknown): boolean {
+  if (kept === value) return true
+  if (typeof kept !== 'object' || typeof value !== 'object' || kept === null || value === null) return false
+  if (Array.isArray(kept) || Array.isArray(value)) return areSameLists(kept, value)
   let fields = 0
-  for (const field in one) {
-    if (!Object.hasOwn(other, field)) return false
-    if (!isSame((one as Record<string, unknown>)[field], (other as Record<string, unknown>)[field]))
-      return false
+  for (const field in kept) {
+    if (!Object.hasOwn(value, field)) return false
+    if (!isSame((kept as Fields)[field], (value as Fields)[field])) return false
     fields += 1
   }
-  for (const _field in other) fields -= 1
+  for (const _field in value) fields -= 1
   return fields === 0
 }
+
+function areSameLists(kept: object, value: object): boolean {
+  if (!Array.isArray(kept) || !Array.isArray(value) || kept.length !== value.length) return false
+  return kept.every((one, at) => isSame(one, value[at]))
+}
+
+type Fields = Record<string, unknown>
 
 /**
  * The same text for jobs that have the same fields and values, in the same order, but for name and payload. Values carry their

@@ -60,8 +60,6 @@ export interface RegistryOptions {
   quota?: Quota
   /** The most bytes that the definition of one job may have. */
   maxJobBytes?: number
-  /** How much of the near future the schedulers of the fleet keep. */
-  horizonMs?: number
   /** Calls that are repeated; one for a process, so that it knows all that are at work. */
   idempotency?: Idempotency
   /** A tick that starts later than this was missed. */
